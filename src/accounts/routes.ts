@@ -19,7 +19,7 @@ const loginEndpoint = (login: Login): Endpoint<Required<Credentials>> => ({
     const { username, password, realm } = request.body as LoginRequest;
     return { username, password, realm, address: request.ip };
   },
-  async answer(credentials): Promise<LoginResponse> {
+  async respond(credentials): Promise<LoginResponse> {
     const { token, expires } = await login(credentials);
     return { code: 200, token, expires };
   },

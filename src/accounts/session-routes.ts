@@ -53,7 +53,7 @@ const login = ({ checkPassword, sessions, version }: SessionServices): Endpoint<
     refuseOtherOrigin(request); // another site must not log a browser in to an account of its own
     return request.body as SessionLoginRequest;
   },
-  async answer({ username, password }, { request, reply }): Promise<SessionResponse> {
+  async respond({ username, password }, { request, reply }): Promise<SessionResponse> {
     const account = await checkPassword({ username, password, address: request.ip });
     const started = await sessions.start(account, browserOf(request));
     sendCookie(reply, started);
@@ -69,7 +69,7 @@ const logout = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   body: Empty,
   response: json(Empty),
   read: callerOf,
-  async answer({ account, session }, { reply }) {
+  async respond({ account, session }, { reply }) {
     if (session !== undefined) await sessions.end(account.sub, session.id, 'this');
     clearSessionCookie(reply);
     return {};
@@ -83,7 +83,7 @@ const session = ({ version }: SessionServices): Endpoint<Caller> => ({
   summary: 'Who is logged in; the times are null for a token',
   response: json(SessionResponse),
   read: callerOf,
-  async answer(caller, { request }): Promise<SessionResponse> {
+  async respond(caller, { request }): Promise<SessionResponse> {
     return toResponse(caller.account, caller.session, request, version);
   },
 });
@@ -95,7 +95,7 @@ const listSessions = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   summary: 'The sessions of the account, the last used first',
   response: json(SessionsResponse),
   read: callerOf,
-  async answer({ account, session: current }): Promise<SessionsResponse> {
+  async respond({ account, session: current }): Promise<SessionsResponse> {
     const items = (await sessions.list(account.sub)).map(({ id, createdTs, usedTs, address, agent }) => {
       return { id, created_ts: createdTs, used_ts: usedTs, address, agent, current: id === current?.id };
     });
@@ -114,7 +114,7 @@ const endSessions = ({ sessions, store, now }: SessionServices): Endpoint<EndSes
   body: EndSessionsRequest,
   response: json(EndSessionsResponse),
   read: (request) => request.body as EndSessionsRequest,
-  async answer({ id }, { request }): Promise<EndSessionsResponse> {
+  async respond({ id }, { request }): Promise<EndSessionsResponse> {
     const { account, session: current } = callerOf(request);
     const ended =
       id === undefined
@@ -139,7 +139,7 @@ const password = ({ checkPassword, sessions, store, now, version }: SessionServi
   body: PasswordRequest,
   response: json(SessionResponse),
   read: (request) => request.body as PasswordRequest,
-  async answer({ current, new: next }, { request, reply }): Promise<SessionResponse> {
+  async respond({ current, new: next }, { request, reply }): Promise<SessionResponse> {
     const { account: asking, session: old } = callerOf(request);
     const account = await checkPassword({ username: asking.username, password: current, address: request.ip }).catch(
       (error) => {

@@ -78,7 +78,7 @@ const listAccounts = (services: AdminServices): Endpoint => ({
   summary: 'All accounts by username, with their queries of this month and of today',
   response: json(ListOf(AccountItem)),
   read: () => undefined,
-  answer: (_query, exchange, options) => sendItems(exchange, accountItems(services), options),
+  respond: (_query, exchange, options) => sendItems(exchange, accountItems(services), options),
 });
 
 async function* accountItems(services: AdminServices): AsyncGenerator<AccountItem[]> {
@@ -93,12 +93,12 @@ const addAccount = (services: AdminServices): Endpoint<AddAccountRequest> => ({
   method: 'POST',
   path: paths.adminAccounts,
   operationId: 'adminAddAccount',
-  summary: 'Add an account; without a password, one is generated and answered once',
+  summary: 'Add an account; without a password, one is generated, and is in the response only once',
   body: AddAccountRequest,
   response: json(AddAccountResponse),
   refusals: ['not_found'],
   read: (request) => request.body as AddAccountRequest,
-  async answer({ username, tier = DEFAULT_TIER, password, admin = false }, { request }): Promise<AddAccountResponse> {
+  async respond({ username, tier = DEFAULT_TIER, password, admin = false }, { request }): Promise<AddAccountResponse> {
     const { control, now } = services;
     const generated = password === undefined ? randomPassword() : null;
     const given = { username, tier, password: generated ?? password ?? '', isAdmin: admin };
@@ -126,7 +126,7 @@ const changeAccount = (services: AdminServices): Endpoint<{ username: string; ch
     if (Object.keys(change).length === 0) throw badRequest(`Send one or more of ${keys.join(', ')}`);
     return { username: usernameOf(request), change };
   },
-  async answer({ username, change: { tier, enabled, admin, password } }, { request }) {
+  async respond({ username, change: { tier, enabled, admin, password } }, { request }) {
     const { control } = services;
     const { tier: oldTier, isEnabled, isAdmin } = await requireAccount(control, username);
     if (tier !== undefined) await requireTier(control, tier);
@@ -175,7 +175,7 @@ const revokeAccount = (services: AdminServices): Endpoint<string> => ({
   response: json(AccountItem),
   refusals: ['not_found'],
   read: usernameOf,
-  async answer(username, { request }) {
+  async respond(username, { request }) {
     const revoke = () => revokeTokens(services.control, username);
     return itemOf(services, await changeRecorded(services, request, username, 'account.revoke', revoke));
   },
@@ -185,13 +185,13 @@ const removeOneAccount = (services: AdminServices): Endpoint<string> => ({
   method: 'POST',
   path: paths.adminAccountRemove,
   operationId: 'adminRemoveAccount',
-  summary: 'Remove an account permanently; the answer is the account as it was',
+  summary: 'Remove an account permanently; the response is the account as it was',
   parameters: [usernameParameter],
   body: Nothing,
   response: json(AccountItem),
   refusals: ['not_found'],
   read: usernameOf,
-  async answer(username, { request }) {
+  async respond(username, { request }) {
     const { control, now, deleteAccountKeys } = services;
     const account = await requireAccount(control, username);
     const item = await itemOf(services, account);
@@ -216,7 +216,7 @@ const accountUsage = (services: AdminServices): Endpoint<{ username: string; day
   response: json(UsageByDayResponse),
   refusals: ['not_found'],
   read: (request) => ({ username: usernameOf(request), days: readDays(request) }),
-  async answer({ username, days }) {
+  async respond({ username, days }) {
     const { control, now } = services;
     const account = await requireAccount(control, username);
     const limits = await findTier(control, account.tier);

@@ -38,7 +38,7 @@ const allowList = ({ store }: ByHandServices) =>
     summary: 'Networks that are never listed: those added by hand, then those of imported lists',
     response: json(Type.Object({ items: Type.Array(AllowEntry), truncated: Truncated })),
     read: () => undefined,
-    async answer() {
+    async respond() {
       const entries = await allowedNetworks(store);
       const items = [...entries.filter(isOwnEntry), ...entries.filter((entry) => !isOwnEntry(entry))];
       return { items: items.slice(0, MAX_ITEMS).map(presentEntry), truncated: items.length > MAX_ITEMS };
@@ -59,7 +59,7 @@ const allowAdd = ({ store, control, now }: ByHandServices) =>
       const { cidr, reason = '' } = request.body as Static<typeof AllowAddRequest>;
       return { network: readNetwork(cidr), reason: readReason(reason) };
     },
-    async answer({ network, reason }, { request }) {
+    async respond({ network, reason }, { request }) {
       const { entry, before } = await allowNetwork(store, { network, reason, ts: now() });
       const change = { before: before === null ? {} : { reason: before.reason }, after: { reason } };
       await recordChange(control, request, { action: 'allow.add', subject: formatKeyNetwork(network), ...change });
@@ -79,7 +79,7 @@ const allowRemove = ({ store, control }: ByHandServices) =>
     response: json(ListOf(AllowEntry)),
     refusals: ['not_found'],
     read: (request) => readNetwork((request.body as Static<typeof AllowRemoveRequest>).cidr),
-    async answer(network, { request }) {
+    async respond(network, { request }) {
       const removed = await removeAllowed(store, network);
       const before = { sources: removed.map(({ source }) => source) };
       await recordChange(control, request, { action: 'allow.remove', subject: formatKeyNetwork(network), before });

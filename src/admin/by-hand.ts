@@ -19,7 +19,7 @@ export type ByHandServices = {
   allowReserved: boolean;
 };
 
-/** Of each list in an answer: more than people set by hand and read on a page, and few enough for one statement. */
+/** Of each list in a response: more than people set by hand and read on a page, and few enough for one statement. */
 export const MAX_ITEMS = 500;
 export const Truncated = Type.Boolean({ description: `There are more than ${MAX_ITEMS}.` });
 

@@ -63,7 +63,7 @@ const listAll = ({ control }: DeviceListAdminServices) =>
     summary: 'All lists for devices: the built-in ones, then your own',
     response: json(ListOf(ListItem)),
     read: () => undefined,
-    answer: async () => ({ items: (await allLists(control)).map(toListItem) }),
+    respond: async () => ({ items: (await allLists(control)).map(toListItem) }),
   });
 
 const listAdd = ({ control, now }: DeviceListAdminServices) =>
@@ -75,7 +75,7 @@ const listAdd = ({ control, now }: DeviceListAdminServices) =>
     body: ListAddRequest,
     response: json(ListItem),
     read: (request) => request.body as ListAddRequest,
-    async answer({ name, kind, ...sent }, { request }) {
+    async respond({ name, kind, ...sent }, { request }) {
       const list = await defineList(control, { name, kind, ...toListValues(sent) }, now(), jsonName);
       await recordChange(control, request, { action: 'list.add', subject: name, after: listFields(list) });
       return toListItem(list);
@@ -93,7 +93,7 @@ const listSet = ({ control, now }: DeviceListAdminServices) =>
     response: json(ListItem),
     refusals: ['not_found'],
     read: (request) => ({ name: pathText(request, 'name'), sent: request.body as ListSetRequest }),
-    async answer({ name, sent }, { request }) {
+    async respond({ name, sent }, { request }) {
       const { before, after } = await changeList(control, name, toListValues(sent), now(), jsonName);
       const fields = { before: listFields(before), after: listFields(after) };
       await recordChange(control, request, { action: 'list.set', subject: name, ...fields });
@@ -112,7 +112,7 @@ const listRemove = ({ control }: DeviceListAdminServices) =>
     response: json(ListItem),
     refusals: ['not_found'],
     read: (request) => pathText(request, 'name'),
-    async answer(name, { request }) {
+    async respond(name, { request }) {
       const list = await removeList(control, name);
       await recordChange(control, request, { action: 'list.remove', subject: name, before: listFields(list) });
       return toListItem(list);
@@ -127,7 +127,7 @@ const exclusionAll = ({ control, now }: DeviceListAdminServices) =>
     summary: 'What is on no list, or not on one of them; the newest first',
     response: json(ListOf(ExclusionItem)),
     read: () => undefined,
-    async answer() {
+    async respond() {
       const nowTs = now();
       return { items: (await control.exclusions()).map((one) => toExclusionItem(one, nowTs)) };
     },
@@ -143,7 +143,7 @@ const exclusionAdd = ({ control, now }: DeviceListAdminServices) =>
     response: json(ExclusionItem),
     refusals: ['not_found'],
     read: (request) => request.body as ExclusionAddRequest,
-    async answer({ value, subdomains = false, list = null, reason, until_ts: untilTs = null }, { request }) {
+    async respond({ value, subdomains = false, list = null, reason, until_ts: untilTs = null }, { request }) {
       const nowTs = now();
       const added = { value, withSubdomains: subdomains, list, reason, untilTs };
       const { before, exclusion } = await exclude(control, added, nowTs);
@@ -170,7 +170,7 @@ const exclusionRemove = ({ control, now }: DeviceListAdminServices) =>
     response: json(ExclusionItem),
     refusals: ['not_found'],
     read: (request) => Number(pathText(request, 'id')),
-    async answer(id, { request }) {
+    async respond(id, { request }) {
       const removed = await removeExclusion(control, id);
       const change = { subject: exclusionSubject(removed), before: exclusionFields(removed) };
       await recordChange(control, request, { action: 'exclusion.remove', ...change });
@@ -196,7 +196,7 @@ const keyAll = ({ control }: DeviceListAdminServices) =>
     response: json(KeysResponse),
     refusals: ['not_found'],
     read: (request) => queryText(request, 'list'),
-    async answer(list) {
+    async respond(list) {
       if (list !== null) await requireList(control, list);
       const found = await control.listKeys({ ...(list !== null && { list }), limit: MAX_KEYS + 1 });
       const keys = found.slice(0, MAX_KEYS);
@@ -215,12 +215,12 @@ const keyAdd = ({ control, now }: DeviceListAdminServices) =>
     method: 'POST',
     path: paths.adminListKeys,
     operationId: 'adminListKeyAdd',
-    summary: 'Make a key with which one device fetches one list; only this answer has it',
+    summary: 'Make a key with which one device fetches one list; only this response has it',
     body: AccountKeyAddRequest,
     response: json(MadeAccountKeyResponse),
     refusals: ['not_found'],
     read: (request) => request.body as AccountKeyAddRequest,
-    async answer({ list, device, username: given }, { request }): Promise<Static<typeof MadeAccountKeyResponse>> {
+    async respond({ list, device, username: given }, { request }): Promise<Static<typeof MadeAccountKeyResponse>> {
       const { sub, username } = await requireAccount(control, given);
       const { key, made } = await makeListKey(control, { list, device, sub }, now());
       await recordChange(control, request, { action: 'list-key.add', subject: list, after: keyFields(made, username) });
@@ -239,7 +239,7 @@ const keyRemove = ({ control }: DeviceListAdminServices) =>
     response: json(AccountKeyItem),
     refusals: ['not_found'],
     read: (request) => Number(pathText(request, 'id')),
-    async answer(id, { request }) {
+    async respond(id, { request }) {
       const key = await revokeListKey(control, id);
       const removed = present(key, await accountNames(control, [key]));
       const before = keyFields(key, removed.username);

@@ -40,7 +40,7 @@ const domainList = ({ store }: ByHandServices) =>
     summary: 'Domains that were set by hand, the newest first',
     response: json(Type.Object({ items: Type.Array(SetDomain), truncated: Truncated })),
     read: () => undefined,
-    async answer() {
+    async respond() {
       const found = await store.setDomains(MAX_ITEMS + 1);
       // A domain without points whose abuse is decided by the data is as if it were never set.
       const items = found.filter(({ human, isAbused }) => human !== 0 || isAbused !== null);
@@ -84,7 +84,7 @@ const domainSet = ({ store, control, now }: ByHandServices) =>
       };
       return { name: readDomain(domain), change };
     },
-    async answer({ name, change }, { request }) {
+    async respond({ name, change }, { request }) {
       const { before, settings } = await store.setDomain(name, { ...change, setTs: now() });
       const fieldsOf = ({ human, isAbused, reason }: DomainSettings) => ({ human, abused: isAbused, reason });
       await recordChange(control, request, {

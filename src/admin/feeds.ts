@@ -54,7 +54,7 @@ const feedList = (services: FeedAdminServices) =>
     summary: 'All feeds, their states and their newest runs',
     response: json(ListOf(FeedResponse)),
     read: () => undefined,
-    async answer() {
+    async respond() {
       const [feeds, leased] = await Promise.all([
         services.control.feeds(),
         services.control.leasedFeeds(services.now()),
@@ -84,7 +84,7 @@ const knownFeeds = ({ control }: FeedAdminServices) =>
     summary: 'Well-known feeds, which can be added by their name alone',
     response: json(ListOf(KnownFeedResponse)),
     read: () => undefined,
-    async answer() {
+    async respond() {
       const added = new Set((await control.feeds()).map(({ name }) => name));
       return {
         items: KNOWN_FEEDS.map(({ name, about, terms, format, url, keyedUrl, intervalSeconds }) => ({
@@ -118,7 +118,7 @@ const feedAdd = (services: FeedAdminServices) =>
     body: FeedAddRequest,
     response: json(FeedResponse),
     read: (request) => request.body as FeedAddRequest,
-    async answer({ known, name: given, headers = {}, ...sent }, { request }) {
+    async respond({ known, name: given, headers = {}, ...sent }, { request }) {
       const { control, now } = services;
       const name = readNewName(known, given);
       const values = toValues(sent);
@@ -165,7 +165,7 @@ const feedSet = (services: FeedAdminServices) =>
     response: json(FeedResponse),
     refusals: ['not_found'],
     read: (request) => ({ name: pathText(request, 'name'), sent: request.body as FeedSetRequest }),
-    async answer({ name, sent: { paused, ...values } }, { request }) {
+    async respond({ name, sent: { paused, ...values } }, { request }) {
       const { control } = services;
       await requireFeed(control, name);
       if (paused === undefined && Object.keys(values).length === 0) throw badRequest('There is nothing to change');
@@ -223,7 +223,7 @@ const feedRun = (services: FeedAdminServices) =>
     response: json(FeedResponse),
     refusals: ['not_found'],
     read: (request) => pathText(request, 'name'),
-    async answer(name) {
+    async respond(name) {
       const { control, now } = services;
       const { isPaused } = await requireFeed(control, name);
       if (isPaused) throw badRequest(`${name} is paused: resume it, and it is fetched at once`);
@@ -244,7 +244,7 @@ const feedRemove = (services: FeedAdminServices) =>
     response: json(FeedResponse),
     refusals: ['not_found'],
     read: (request) => pathText(request, 'name'),
-    async answer(name, { request }: Exchange) {
+    async respond(name, { request }: Exchange) {
       const feed = await requireFeed(services.control, name);
       const removed = await presentFeed(feed, [], services);
       await services.control.removeFeed(name);

@@ -16,7 +16,7 @@ const health = ({ control, system }: AdminServices): Endpoint => ({
   summary: 'The state of the store, of Redis and of all servers',
   response: json(HealthResponse),
   read: () => undefined,
-  async answer(): Promise<HealthResponse> {
+  async respond(): Promise<HealthResponse> {
     const { engine, place, isRedisUp } = system;
     const problem = await problemOf(system);
     const nodes = await control.nodes();

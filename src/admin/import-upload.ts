@@ -38,7 +38,7 @@ export const importUpload = ({ uploads }: UploadServices) =>
     body: 'stream',
     response: json(Type.Object({ id: Type.Integer() })),
     read: readChoices,
-    async answer(choices, exchange, { stallMs }) {
+    async respond(choices, exchange, { stallMs }) {
       const id = await uploads.receive(bodyOf(exchange, stallMs), choices);
       await readRest(exchange.request.raw, stallMs);
       return { id };

@@ -115,7 +115,7 @@ const importList = ({ control, now }: ImportAdminServices) =>
       feed: queryText(request, 'feed'),
       limit: readLimit(queryString(request), LIST_MAX) ?? LIST_DEFAULT,
     }),
-    async answer({ feed, limit }) {
+    async respond({ feed, limit }) {
       const imports = await control.imports(feed === null ? { limit } : { feed, limit });
       return { items: imports.map((one) => present(one, now())) };
     },
@@ -145,7 +145,7 @@ const importShow = (services: ImportAdminServices) =>
     response: json(ImportResponse),
     refusals: ['not_found'],
     read: (request) => Number(pathText(request, 'id')),
-    answer: async (id) => present(await requireImport(services, id), services.now()),
+    respond: async (id) => present(await requireImport(services, id), services.now()),
   });
 
 /** Rows that are shown for a reason. */
@@ -176,7 +176,7 @@ const importRejects = (services: ImportAdminServices) =>
     response: json(RejectsResponse),
     refusals: ['not_found'],
     read: (request) => Number(pathText(request, 'id')),
-    async answer(id) {
+    async respond(id) {
       const { counts } = await requireImport(services, id);
       const reasons = createReasons(SAMPLES);
       let stored = 0;

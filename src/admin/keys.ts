@@ -23,18 +23,18 @@ const listKeys = (services: AdminServices): Endpoint => ({
   summary: 'The ids of the signing keys, the newest first',
   response: json(KeysResponse),
   read: () => undefined,
-  answer: () => keysOf(services),
+  respond: () => keysOf(services),
 });
 
 const rotate = (services: AdminServices): Endpoint<RotateKeyRequest> => ({
   method: 'POST',
   path: paths.adminKeyRotate,
   operationId: 'adminRotateKey',
-  summary: 'Sign new tokens with a new key; the answer is the list of keys',
+  summary: 'Sign new tokens with a new key; the response is the list of keys',
   body: RotateKeyRequest,
   response: json(KeysResponse),
   read: (request) => request.body as RotateKeyRequest,
-  async answer({ now: isImmediate = false }, { request }) {
+  async respond({ now: isImmediate = false }, { request }) {
     const { control, now, hasKeyFile } = services;
     if (hasKeyFile) {
       const hint = 'add a key as the first line of that file and restart the servers';

@@ -83,7 +83,7 @@ const listingList = (services: ByHandServices) =>
     summary: 'Listings that were added by hand and have not expired, and removals in force; the newest first',
     response: json(ListingsResponse),
     read: () => undefined,
-    async answer() {
+    async respond() {
       const [added, removed] = await Promise.all([addedListings(services), removalsInForce(services)]);
       return {
         added: added.listings.map(presentListing),
@@ -155,7 +155,7 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
       const sent = request.body as ListingAddRequest;
       return { sent, network: readNetwork(sent.cidr) };
     },
-    async answer({ sent, network }, { request }) {
+    async respond({ sent, network }, { request }) {
       const nowTs = now();
       await refuseAllowed(store, network);
       const { dataset, botname, port: dstport, heuristic, abused, reason } = sent;
@@ -210,7 +210,7 @@ const listingRemove = ({ store, control, now }: ByHandServices) =>
       const query = { network: readNetwork(cidr), dataset: dataset ?? null };
       return { query, seconds: seconds ?? REMOVAL_DEFAULT_SECONDS, reason: readReason(reason) };
     },
-    async answer({ query, seconds, reason }, { request }) {
+    async respond({ query, seconds, reason }, { request }) {
       const nowTs = now();
       const removal = { removedTs: nowTs, untilTs: nowTs + seconds, reason };
       const { removed, removals, wider } = await removeListing(store, query, removal);

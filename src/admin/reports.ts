@@ -23,7 +23,7 @@ export function reportAdminRoutes(services: AdminServices): Route[] {
 }
 
 const AUDIT_LIMIT_DEFAULT = 100;
-/** They are read and answered together. */
+/** They are read and sent together. */
 const AUDIT_LIMIT_MAX = 1000;
 
 const actionParameter: Parameter = {
@@ -56,7 +56,7 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
     const limit = readLimit(query, AUDIT_LIMIT_MAX) ?? AUDIT_LIMIT_DEFAULT;
     return { sinceTs: since, untilTs: until, subject: queryText(request, 'subject'), action, limit };
   },
-  answer: async (filter) => ({ items: await control.auditEntries(filter) }),
+  respond: async (filter) => ({ items: await control.auditEntries(filter) }),
 });
 
 const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
@@ -67,7 +67,7 @@ const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
   parameters: [textParameter('month', 'Such as 2026-10. Default: the last month that is over.')],
   response: json(UsageReportResponse),
   read: (request) => readMonth(queryText(request, 'month'), windowIndex('month', now())),
-  answer: async (month): Promise<UsageReportResponse> => usageReportJson(await usageReport(control, month, now())),
+  respond: async (month): Promise<UsageReportResponse> => usageReportJson(await usageReport(control, month, now())),
 });
 
 function readMonth(text: string | null, current: number): number {

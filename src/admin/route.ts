@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { badRequest } from '../core/errors.ts';
-import type { AnswerOptions, Endpoint, Exchange, Parameter, Route } from '../http/endpoint.ts';
+import type { Endpoint, Exchange, Parameter, ResponseOptions, Route } from '../http/endpoint.ts';
 import { JSON_TYPE } from '../http/errors.ts';
 import { sendNdjson } from '../http/ndjson.ts';
 import { queryString } from '../http/query.ts';
@@ -49,7 +49,7 @@ function storable(name: string, text: string): string {
 export function sendItems(
   exchange: Exchange,
   pages: AsyncIterable<object[]>,
-  options: AnswerOptions,
+  options: ResponseOptions,
 ): Promise<FastifyReply> {
   return sendNdjson(exchange, () => itemsJson(pages), { ...options, queryBudgetMs: BUDGET_MS }, JSON_TYPE);
 }

@@ -32,7 +32,7 @@ const listTiers = (services: AdminServices): Endpoint => ({
   summary: 'The built-in tiers and your own, with all limits',
   response: json(ListOf(TierItem)),
   read: () => undefined,
-  async answer() {
+  async respond() {
     const counts = await countByTier(services);
     const tiers = await allTiers(services.control);
     return { items: tiers.map((tier) => toItem(tier, counts.get(tier.name) ?? 0)) };
@@ -51,7 +51,7 @@ const setOneTier = (services: AdminServices): Endpoint<Tier> => ({
     const rates = { rlQps: rl_qps ?? null, rlQpm: rl_qpm ?? null, rlQph: rl_qph ?? null };
     return { name, qms, qmh, trs: trs ?? DEFAULT_TRS, ads: toDatasets(ads ?? DATASETS), ...rates };
   },
-  async answer(tier, { request }) {
+  async respond(tier, { request }) {
     const { control } = services;
     const before = await tierFields(control, tier.name);
     await setTier(control, tier);
@@ -65,13 +65,13 @@ const removeOneTier = (services: AdminServices): Endpoint<string> => ({
   method: 'POST',
   path: paths.adminTierRemove,
   operationId: 'adminRemoveTier',
-  summary: 'Remove a tier that no account has; the answer is the tier as it was',
+  summary: 'Remove a tier that no account has; the response is the tier as it was',
   parameters: [pathParameter('name', 'The name of the tier.')],
   body: Nothing,
   response: json(TierItem),
   refusals: ['not_found'],
   read: (request) => pathText(request, 'name'),
-  async answer(name, { request }) {
+  async respond(name, { request }) {
     const { control } = services;
     const tier = await requireTier(control, name);
     await removeTier(control, name);

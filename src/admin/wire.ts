@@ -28,7 +28,7 @@ const TierName = Type.String({ description: 'One of `tiers`.' });
 export const AddAccountRequest = Type.Closed({
   username: Username,
   tier: Type.Optional(TierName),
-  password: Type.Optional(Type.String({ description: 'Default: one is generated, and is in the answer.' })),
+  password: Type.Optional(Type.String({ description: 'Default: one is generated, and is in the response.' })),
   admin: Type.Optional(Type.Boolean()),
 });
 export type AddAccountRequest = Static<typeof AddAccountRequest>;
@@ -37,7 +37,7 @@ export const AddAccountResponse = Type.Object({
   account: AccountItem,
   password: Type.Unsafe<string | null>({
     ...StringOrNull,
-    description: 'The generated password, which is in no later answer; null if the request has one.',
+    description: 'The generated password, which is in no later response; null if the request has one.',
   }),
 });
 export type AddAccountResponse = Static<typeof AddAccountResponse>;

@@ -98,7 +98,7 @@ function readFile(name: string): PageFile {
   return { type, plain, gzipped: () => (compressed ??= promisify(gzip)(plain, { level: 9 })) };
 }
 
-function page(path: string, isValid: Record<string, Parameter['isValid']>, answer: HiddenRoute['answer']): Route {
+function page(path: string, isValid: Record<string, Parameter['isValid']>, respond: HiddenRoute['respond']): Route {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   const parameters = names.map(
     (name): Parameter => ({
@@ -109,7 +109,7 @@ function page(path: string, isValid: Record<string, Parameter['isValid']>, answe
       ...(isValid[name] && { isValid: isValid[name] }),
     }),
   );
-  return hidden({ path, parameters, contentType: CONTENT_TYPES.html ?? '', answer });
+  return hidden({ path, parameters, contentType: CONTENT_TYPES.html ?? '', respond });
 }
 
 function assets(files: ReadonlyMap<string, PageFile>): Route {
@@ -124,7 +124,7 @@ function assets(files: ReadonlyMap<string, PageFile>): Route {
     path: '/assets/:file',
     parameters: [file],
     contentType: CONTENT_TYPES.js ?? '',
-    async answer(exchange) {
+    async respond(exchange) {
       const found = files.get((exchange.request.params as { file: string }).file);
       if (found === undefined) throw new Error('unreachable: other names get 404');
       return send(exchange, found, FOREVER);
@@ -136,11 +136,11 @@ type HiddenRoute = {
   path: string;
   parameters: Parameter[];
   contentType: string;
-  answer(exchange: Exchange): Promise<Buffer>;
+  respond(exchange: Exchange): Promise<Buffer>;
 };
 
 /** Not part of the API, so not in its description. */
-function hidden({ path, parameters, contentType, answer }: HiddenRoute): Route {
+function hidden({ path, parameters, contentType, respond }: HiddenRoute): Route {
   const endpoint: Endpoint = {
     method: 'GET',
     path,
@@ -149,7 +149,7 @@ function hidden({ path, parameters, contentType, answer }: HiddenRoute): Route {
     parameters,
     response: { contentType },
     read: () => undefined,
-    answer: (_, exchange) => answer(exchange),
+    respond: (_, exchange) => respond(exchange),
   };
   return { endpoint, access: 'open', charge: 'none', isHidden: true };
 }

@@ -60,7 +60,7 @@ const changes = (services: ChangeServices): Endpoint<Query> => {
       if (query.after !== null) await feed.checkCursor(query.after);
       return query;
     },
-    async answer(query, exchange, options) {
+    async respond(query, exchange, options) {
       const { reply } = exchange;
       reply.header('newest-change', await services.store.newestChange());
       if (!query.isEventStream) {

@@ -33,7 +33,7 @@ const ownKeys = ({ control }: OwnKeyServices): Endpoint<Caller> => ({
   summary: 'The keys of the account for its devices, the newest first; does not count as a query',
   response: json(Type.Object({ items: Type.Array(KeyItem) })),
   read: callerOf,
-  async answer({ account }) {
+  async respond({ account }) {
     const keys = await control.listKeys({ sub: account.sub, limit: MAX_KEYS_PER_ACCOUNT });
     return { items: keys.map(toKeyItem) };
   },
@@ -48,7 +48,7 @@ const keyAdd = ({ control, now }: OwnKeyServices): Endpoint<KeyAddRequest> => ({
   response: json(MadeKeyResponse),
   refusals: ['not_found'],
   read: (request) => request.body as KeyAddRequest,
-  async answer({ list, device }, exchange, _options, charging): Promise<Static<typeof MadeKeyResponse>> {
+  async respond({ list, device }, exchange, _options, charging): Promise<Static<typeof MadeKeyResponse>> {
     const { request } = exchange;
     const caller = callerOf(request);
     const { sub, username } = caller.account;
@@ -86,7 +86,7 @@ const keyRemove = ({ control }: OwnKeyServices): Endpoint<number> => ({
   response: json(KeyItem),
   refusals: ['not_found'],
   read: (request) => Number((request.params as { id: string }).id),
-  async answer(id, { request }) {
+  async respond(id, { request }) {
     const { sub, username } = callerOf(request).account;
     const key = await revokeListKey(control, id, sub);
     await recordChange(control, request, {

@@ -53,7 +53,7 @@ const lists = ({ all, known }: ListServices): Endpoint<Caller> => ({
   summary: 'All lists for devices; does not count as a query',
   response: json(Type.Object({ items: Type.Array(OwnListItem) })),
   read: callerOf,
-  async answer(caller) {
+  async respond(caller) {
     const [definitions, built] = await Promise.all([all(), known()]);
     return { items: definitions.map((definition) => toOwnItem(definition, caller, built)) };
   },
@@ -117,7 +117,7 @@ const explain = (services: ListServices): Endpoint<ExplainQuery> => ({
   response: json(ExplainResponse),
   refusals: ['not_found'],
   read: readQuery,
-  answer: (query, exchange, _options, charging) => explained(services, query, exchange, charging),
+  respond: (query, exchange, _options, charging) => explained(services, query, exchange, charging),
 });
 
 function readQuery({ params, body }: FastifyRequest): ExplainQuery {

@@ -115,7 +115,7 @@ function listRoute(services: ListServices, { keyOf, ...described }: ListPath): R
     response: { contentType: CONTENT_TYPE, otherTypes: OTHER_TYPES, hasEtag: true },
     refusals: ['not_found'],
     read: readQuery,
-    answer: (query, exchange, _options, charging) => answer(services, query, exchange, charging),
+    respond: (query, exchange, _options, charging) => respond(services, query, exchange, charging),
   };
   const findCaller = (request: FastifyRequest): Promise<Caller> | null => {
     const key = keyOf(request);
@@ -140,7 +140,7 @@ function readQuery(request: FastifyRequest): ListQuery {
   return { name: file.name, variant: { format: file.format, profile, max } };
 }
 
-async function answer(
+async function respond(
   { definition: find, copy, keptCopy, fetched, now }: ListServices,
   { name, variant }: ListQuery,
   exchange: Exchange,

@@ -38,7 +38,7 @@ const MAX_RESULT_AGE_MS = 3_000;
 /** The database answers, but cannot do all that is needed. */
 const isNotReady = (error: unknown): boolean => error instanceof AppError && error.code === 'not_ready';
 
-const noAnswer = () => new AppError('unavailable', `No answer to a check for ${MAX_RESULT_AGE_MS / 1000} s`);
+const noResponse = () => new AppError('unavailable', `No response to a check for ${MAX_RESULT_AGE_MS / 1000} s`);
 
 export function watchDatabase({ check, outages, nowMs, every }: DatabaseWatchOptions): DatabaseWatch {
   /** The last check that ended. Null: it succeeded. */
@@ -65,7 +65,7 @@ export function watchDatabase({ check, outages, nowMs, every }: DatabaseWatchOpt
   const isOld = (): boolean => nowMs() - result.endedMs > MAX_RESULT_AGE_MS;
 
   const endChecks = every(CHECK_INTERVAL_MS, () => {
-    if (checking !== null && isOld()) outages.report(noAnswer());
+    if (checking !== null && isOld()) outages.report(noResponse());
     void checkOnce();
     outages.update();
   });

@@ -70,7 +70,7 @@ const healthz: Endpoint = {
   summary: 'Whether the process is up',
   response: json(Health),
   read: () => undefined,
-  answer: async (): Promise<Health> => ({ status: 'ok' }),
+  respond: async (): Promise<Health> => ({ status: 'ok' }),
 };
 
 /**
@@ -93,7 +93,7 @@ const readyz = ({
   parameters: [verboseParameter],
   response: json(Readiness),
   read: (request) => ({ isVerbose: readSwitch(queryString(request), 'verbose') }),
-  async answer({ isVerbose }): Promise<Readiness> {
+  async respond({ isVerbose }): Promise<Readiness> {
     if (isStopping()) throw new AppError('not_ready', 'The server is stopping');
     const limits = limitsState?.();
     if (limits === 'refused') throw new AppError('not_ready', 'Redis, which holds the counters, does not answer');

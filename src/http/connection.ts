@@ -12,7 +12,7 @@ import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
 
 /**
  * The layer below Fastify. It answers requests that Node's parser refuses, that never arrive completely, or that Node
- * would answer with an empty body. The error body is the same as in every other layer.
+ * would respond to with an empty body. The error body is the same as in every other layer.
  */
 
 /** Request line and headers together. */
@@ -63,7 +63,7 @@ export type NodeServer = {
   /** Resolves when the connections and requests that the kernel has by now are read. A close would reset them. */
   readArrived(): Promise<void>;
   /** Closes busy connections after their response. Node's `close` closes only those that are idle at that time. */
-  closeWhenAnswered(): void;
+  closeAfterResponses(): void;
   /** Closes all connections immediately, also in the middle of a response. */
   destroyConnections(): void;
   /** Replaces certificate and key for new connections. Open connections keep theirs. */
@@ -93,7 +93,7 @@ export function createNodeServer(
   const refuseRequest = (response: ServerResponse, error: AppError) => {
     const requestId = requestIdOf(response.req);
     onUnreadable(wireError(error).status, requestId);
-    answerError(response, error, requestId);
+    sendError(response, error, requestId);
   };
   const server = createListener(times, tls);
   const closeHandshakes = tls === undefined ? () => {} : trackHandshakes(server);
@@ -162,7 +162,7 @@ export function createNodeServer(
     await nextIteration(); // reads the request on the last connection
     server.off('connection', count);
   };
-  const closeWhenAnswered = () => {
+  const closeAfterResponses = () => {
     closeHandshakes();
     for (const [socket, { response }] of newestOf) {
       if (response.writableFinished) continue;
@@ -175,14 +175,14 @@ export function createNodeServer(
     server.closeAllConnections();
   };
   const setTlsPair = (pair: TlsPair) => (server as TlsServer).setSecureContext({ ...TLS_RULES, ...pair });
-  return { server, endKeepAlive, readArrived, closeWhenAnswered, destroyConnections, setTlsPair };
+  return { server, endKeepAlive, readArrived, closeAfterResponses, destroyConnections, setTlsPair };
 }
 
 function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Server {
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     optimizeEmptyRequests: true, // a request without a body needs no stream: 3 µs of CPU time less, from Node 24.12 on
-    requireHostHeader: false, // Node would answer 400 with an empty body
+    requireHostHeader: false, // Node would send 400 with an empty body
     requestTimeout: times.requestTimeoutMs,
     headersTimeout: times.headersTimeoutMs,
     connectionsCheckingInterval: times.connectionsCheckMs,
@@ -216,7 +216,7 @@ function hasOneHost(request: IncomingMessage): boolean {
 }
 
 /** Sends an error on a response that Fastify has not seen or could not route. */
-export function answerError(
+export function sendError(
   response: ServerResponse,
   error: unknown,
   requestId: string = requestIdOf(response.req),

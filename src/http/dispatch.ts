@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AnswerOptions, Charge, Endpoint, Exchange, Route, StepCharging } from './endpoint.ts';
+import type { Charge, Endpoint, Exchange, ResponseOptions, Route, StepCharging } from './endpoint.ts';
 import { isOurFault } from './errors.ts';
 import { NDJSON } from './ndjson.ts';
 
@@ -15,37 +15,37 @@ export type Charging = StepCharging & {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** The handler of a route: read the query, charge for it, answer it. */
-export function createHandler({ endpoint, charge }: Route, charging: Charging, options: AnswerOptions): Handler {
+/** The handler of a route: read the query, charge for it, respond to it. */
+export function createHandler({ endpoint, charge }: Route, charging: Charging, options: ResponseOptions): Handler {
   switch (charge) {
     case 'query':
       return endpoint.response.contentType === NDJSON
         ? streamHandler(endpoint, charging, (query, exchange) =>
-            answerCharged(endpoint, query, exchange, charging, options),
+            respondCharged(endpoint, query, exchange, charging, options),
           )
         : queryHandler(endpoint, charging, options);
     case 'steps':
       return streamHandler(endpoint, charging, (query, exchange) =>
-        endpoint.answer(query, exchange, options, charging),
+        endpoint.respond(query, exchange, options, charging),
       );
     case 'call':
       return async (request, reply) => {
         const exchange = { request, reply };
         const query = await endpoint.read(request);
         await charging.chargeCall(exchange);
-        return endpoint.answer(query, exchange, options, charging);
+        return endpoint.respond(query, exchange, options, charging);
       };
     case 'own':
     case 'none':
       return async (request, reply) =>
-        endpoint.answer(await endpoint.read(request), { request, reply }, options, charging);
+        endpoint.respond(await endpoint.read(request), { request, reply }, options, charging);
   }
 }
 
-function queryHandler(endpoint: Endpoint, charging: Charging, options: AnswerOptions): Handler {
+function queryHandler(endpoint: Endpoint, charging: Charging, options: ResponseOptions): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
-    return answerCharged(endpoint, await endpoint.read(request), exchange, charging, options);
+    return respondCharged(endpoint, await endpoint.read(request), exchange, charging, options);
   };
 }
 
@@ -53,14 +53,14 @@ function queryHandler(endpoint: Endpoint, charging: Charging, options: AnswerOpt
 function streamHandler(
   endpoint: Endpoint,
   charging: Charging,
-  answer: (query: unknown, exchange: Exchange) => Promise<unknown>,
+  respond: (query: unknown, exchange: Exchange) => Promise<unknown>,
 ): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
     const query = await endpoint.read(request);
     const release = await charging.openStream(exchange);
     try {
-      return await answer(query, exchange);
+      return await respond(query, exchange);
     } finally {
       release();
     }
@@ -68,16 +68,16 @@ function streamHandler(
 }
 
 /** A query that fails on our side is refunded. */
-async function answerCharged(
+async function respondCharged(
   endpoint: Endpoint,
   query: unknown,
   exchange: Exchange,
   charging: Charging,
-  options: AnswerOptions,
+  options: ResponseOptions,
 ): Promise<unknown> {
   const charge = await charging.chargeQuery(exchange, endpoint.weight?.(query) ?? 1);
   try {
-    return await endpoint.answer(query, exchange, options, charging);
+    return await endpoint.respond(query, exchange, options, charging);
   } catch (error) {
     if (isOurFault(error)) await charging.refund(charge);
     throw error;

@@ -5,15 +5,15 @@ import type { Schema } from './schema.ts';
 
 // How a feature describes its endpoints to the server.
 
-/** Time limits for one answer. */
-export type AnswerTimes = {
-  /** Until the answer, or the first record of a stream, is found. */
+/** Time limits for one response. */
+export type ResponseTimes = {
+  /** Until the response, or the first record of a stream, is found. */
   queryBudgetMs: number;
   /** Until the client has read the next piece of a stream. */
   stallMs: number;
 };
 
-export type AnswerOptions = AnswerTimes & {
+export type ResponseOptions = ResponseTimes & {
   /** Reports a failure of the server. Returns true if it belongs to an outage, which is logged as a whole. */
   reportFailure(error: unknown): boolean;
   /** For metrics: how long it took until the first record of a stream was found. */
@@ -25,7 +25,7 @@ export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 /** What was charged for one query, or for one step of a request that is charged in steps. */
 export type Charge = { sub: string; weight: number; ts: number };
 
-/** For an endpoint that learns what to charge while it answers. */
+/** For an endpoint that learns what to charge while it responds. */
 export type StepCharging = {
   /**
    * Counts 1 to `wanted` queries, as many as the limits of the account have left. Throws `limit_reached` if nothing is
@@ -57,7 +57,7 @@ export type Parameter = {
 };
 
 /**
- * One endpoint: its shapes, and its answer in two steps. A query is charged between `read` and `answer`, so that a bad
+ * One endpoint: its shapes, and its response in two steps. A query is charged between `read` and `respond`, so that a bad
  * request costs nothing.
  */
 export type Endpoint<Query = unknown> = {
@@ -66,13 +66,13 @@ export type Endpoint<Query = unknown> = {
   operationId: string;
   summary: string;
   parameters?: readonly Parameter[];
-  /** `stream`: bytes of any content type, not held in memory. `answer` reads `request.raw` and limits its size. */
+  /** `stream`: bytes of any content type, not held in memory. `respond` reads `request.raw` and limits its size. */
   body?: Schema | 'stream';
   /** For OpenAPI: the content types of a stream, each with the schema of one line. */
   bodyTypes?: Readonly<Record<string, Schema>>;
   /**
-   * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
-   * is sent as it is. With an ETag (`etag.ts`) the response may also be 304. The answer sets one of `otherTypes` itself,
+   * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the body
+   * is sent as it is. With an ETag (`etag.ts`) the response may also be 304. `respond` sets one of `otherTypes` itself,
    * where the request asks for it.
    */
   response: { contentType: string; otherTypes?: readonly string[]; schema?: Schema; hasEtag?: true };
@@ -82,7 +82,7 @@ export type Endpoint<Query = unknown> = {
   read(request: FastifyRequest): Query | Promise<Query>;
   /** How many queries it counts as. Default: 1. */
   weight?(query: Query): number;
-  answer(query: Query, exchange: Exchange, options: AnswerOptions, charging: StepCharging): Promise<unknown>;
+  respond(query: Query, exchange: Exchange, options: ResponseOptions, charging: StepCharging): Promise<unknown>;
 };
 
 export type Route = {
@@ -95,7 +95,7 @@ export type Route = {
   /** Finds the caller of a request with credentials of its own kind; null: the request has none of them. */
   findCaller?(request: FastifyRequest): Promise<Caller> | null;
   /**
-   * `query`: counts against the limits of the account. `steps`: a stream that charges queries itself while it is answered.
+   * `query`: counts against the limits of the account. `steps`: a stream that charges queries itself while it is sent.
    * `own`: charges a query itself, or none. `call`: limited per second, not a query. `none`: free.
    */
   charge: 'query' | 'steps' | 'own' | 'call' | 'none';
@@ -103,5 +103,5 @@ export type Route = {
   isHidden?: true;
 };
 
-/** The response of an endpoint that answers with one JSON value. */
+/** The response of an endpoint that returns one JSON value. */
 export const json = <S extends Schema>(schema: S) => ({ contentType: 'application/json', schema });

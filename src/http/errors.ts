@@ -29,7 +29,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Of every response but those to lookups, unless its route sets others. No browser and no cache on the way keeps it
- * (RFC 9111 §5.2.2.5): it belongs to one account, and later the answer may be another one. No page shows it in a frame or
+ * (RFC 9111 §5.2.2.5): it belongs to one account, and later the response may be another one. No page shows it in a frame or
  * runs it.
  */
 export const DEFAULT_HEADERS = {
@@ -57,10 +57,10 @@ export function wireError(error: unknown): WireError {
 }
 
 /**
- * Answers a lookup with JSON text; null: nothing was found. That is the most frequent response, because most of what is looked up
+ * Responds to a lookup with JSON text; null: nothing was found. That is the most frequent response, because most of what is looked up
  * is harmless. It is not thrown: Fastify's error path costs 50 µs more.
  */
-export function createLookupAnswer(notFound: string) {
+export function createLookupResponder(notFound: string) {
   const { status, body } = wireError(new AppError('not_found', notFound));
   const notFoundJson = JSON.stringify(body);
   return (reply: FastifyReply, json: string | Buffer | null): string | Buffer => {

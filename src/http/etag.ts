@@ -10,14 +10,14 @@ export function withEtag(text: string): TaggedText {
   return { text, etag: `"${createHash('sha256').update(text).digest('hex')}"` };
 }
 
-/** Answers 304 if the client has this text already. */
+/** Responds with 304 if the client has this text already. */
 export function sendTagged({ request, reply }: Exchange, { text, etag }: TaggedText): string | FastifyReply {
   reply.headers({ etag, 'cache-control': 'private, no-cache' }); // a client may keep it, but has to ask again
   return matchesEtag(request.headers['if-none-match'], etag) ? sendNotModified(reply) : text;
 }
 
 /**
- * Answers 304. RFC 9110 section 8.6: a Content-Length would have to be that of the 200. Fastify always adds one of 0 to a
+ * Responds with 304. RFC 9110 section 8.6: a Content-Length would have to be that of the 200. Fastify always adds one of 0 to a
  * response to HEAD that has no body.
  */
 export function sendNotModified(reply: FastifyReply): FastifyReply {

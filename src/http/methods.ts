@@ -40,7 +40,7 @@ export function allowOf(methods: readonly ('GET' | 'POST')[]): string {
  * For all methods that a path does not support, and for OPTIONS. Runs in `onRequest`, so that a wrong method is refused
  * before the token is checked and the body is read.
  */
-export function answerOtherMethods(allow: string) {
+export function respondToOtherMethods(allow: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     reply.header('allow', allow);
     if (sentMethod(request) === 'OPTIONS') reply.code(204).send();

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AppError } from '../core/errors.ts';
 import { METRICS_CONTENT_TYPE } from '../metrics/metrics.ts';
-import { answerError, createNodeServer, DEFAULT_CONNECTION_TIMES } from './connection.ts';
+import { createNodeServer, DEFAULT_CONNECTION_TIMES, sendError } from './connection.ts';
 import { DEFAULT_HEADERS, unknownPath } from './errors.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
@@ -21,7 +21,7 @@ type MetricsServerOptions = { host: string; port: number };
 /** Listens on a separate port, so that clients of the API cannot read the metrics. Rejects when it cannot listen. */
 export async function openMetricsServer(text: MetricsText, options: MetricsServerOptions): Promise<MetricsServer> {
   const { server, destroyConnections } = createNodeServer((request, response) => {
-    answer(request, response, text).catch((error) => answerError(response, error));
+    respond(request, response, text).catch((error) => sendError(response, error));
   }, DEFAULT_CONNECTION_TIMES);
   server.listen(options);
   await once(server, 'listening');
@@ -36,12 +36,12 @@ export async function openMetricsServer(text: MetricsText, options: MetricsServe
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, readText: MetricsText): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, readText: MetricsText): Promise<void> {
   const [path] = (request.url ?? '').split('?', 1);
-  if (path !== METRICS_PATH) return answerError(response, unknownPath());
+  if (path !== METRICS_PATH) return sendError(response, unknownPath());
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', ALLOW);
-    return answerError(response, new AppError('method_not_allowed', `This path supports only ${ALLOW}`));
+    return sendError(response, new AppError('method_not_allowed', `This path supports only ${ALLOW}`));
   }
   const text = await readText();
   response.writeHead(200, {

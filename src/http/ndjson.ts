@@ -3,7 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { queryTimedOut, unlessAborted } from './budget.ts';
 import { acceptsIdentity, bestEncoding, type Compressor, createCompressor, type Encoding } from './encoding.ts';
-import type { AnswerOptions, Exchange } from './endpoint.ts';
+import type { Exchange, ResponseOptions } from './endpoint.ts';
 import { isOurFault } from './errors.ts';
 import { requestFields } from './request-log.ts';
 import { createStallTimer } from './stall-timer.ts';
@@ -28,14 +28,14 @@ const READER_LEFT = new Error('The reader has left');
 const READER_STALLED = new Error('The reader has stalled');
 
 /**
- * Answers with a stream of lines. Content of another type is never compressed. The first page is read before the headers
- * are sent, so that the answer can still be "not found" or "timed out". Fastify's `reply.send(readable)` sends the headers
+ * Responds with a stream of lines. Content of another type is never compressed. The first page is read before the headers
+ * are sent, so that the response can still be "not found" or "timed out". Fastify's `reply.send(readable)` sends the headers
  * first, reads ahead of the socket and cannot detect a stalled reader.
  */
 export async function sendNdjson(
   { request, reply }: Exchange,
   source: NdjsonSource,
-  options: AnswerOptions,
+  options: ResponseOptions,
   contentType: string = NDJSON,
 ): Promise<FastifyReply> {
   const stop = new AbortController();
@@ -74,14 +74,14 @@ export async function sendNdjson(
 }
 
 /**
- * Never a clean end: the missing last chunk shows the client that the answer is incomplete (RFC 9112 §8). HTTP/1.0 has
+ * Never a clean end: the missing last chunk shows the client that the response is incomplete (RFC 9112 §8). HTTP/1.0 has
  * no chunks, and a close would look like the end of the body, so the connection is reset.
  */
 function breakOff(
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
-  { reportFailure }: AnswerOptions,
+  { reportFailure }: ResponseOptions,
 ): void {
   reply.hijack();
   if (request.raw.httpVersion === '1.0') resetConnection(request.raw.socket);

@@ -107,7 +107,7 @@ export function openapiRoute(routes: readonly Route[]): Route {
     summary: 'This document',
     response: { contentType: 'application/json', schema: Type.Object({}, { additionalProperties: true }) },
     read: () => undefined,
-    answer: async () => document(),
+    respond: async () => document(),
   };
   const route: Route = { endpoint, access: 'open', charge: 'none' };
   const document = lazy(() => openapiDocument([...routes, route]));

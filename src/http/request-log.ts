@@ -26,7 +26,7 @@ export type AccessLogOptions = {
 };
 
 type AccessLog = {
-  answered: onResponseHookHandler;
+  responded: onResponseHookHandler;
   /** For a request that was refused before its path was known. */
   refused(status: number, requestId: string): void;
 };
@@ -47,7 +47,7 @@ export function createAccessLog(
       ? { query: { ...(request.params as object), ...(request.body as object | undefined) } }
       : null;
   return {
-    answered(request, reply, done) {
+    responded(request, reply, done) {
       const { statusCode: status } = reply;
       if (isSampled(status)) {
         const ms = Number(reply.elapsedTime.toFixed(3));

@@ -8,7 +8,7 @@ const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
  *
  * Some clients join a base URL that ends with a slash and a path that begins with one.
  *
- * A segment with an invalid percent escape is taken as it is. The router would answer 404, which clients of the reputation
+ * A segment with an invalid percent escape is taken as it is. The router would respond with 404, which clients of the reputation
  * data read as "not listed": the endpoint must see the segment, and refuse it.
  *
  *     //api/intel/v1/limits          /api/intel/v1/limits

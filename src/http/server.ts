@@ -14,24 +14,24 @@ import type { RecordResponse, RouteMetrics } from '../metrics/responses.ts';
 import { authenticateHook, type FindCaller } from './authenticate.ts';
 import { discardRest, MAX_BODY_BYTES, parseJson, prepareBody, prepareStream, STREAM_TYPE } from './body.ts';
 import {
-  answerError,
   type ConnectionTimes,
   closeAfterBody,
   createNodeServer,
   DEFAULT_CONNECTION_TIMES,
   isLongBody,
   type NodeServer,
+  sendError,
 } from './connection.ts';
 import { type Charging, createHandler } from './dispatch.ts';
-import type { AnswerOptions, AnswerTimes, Endpoint, Route } from './endpoint.ts';
+import type { Endpoint, ResponseOptions, ResponseTimes, Route } from './endpoint.ts';
 import { DEFAULT_HEADERS, ErrorBody, wireError } from './errors.ts';
 import {
   allowOf,
-  answerOtherMethods,
   joinUnsupportedMethods,
   ROUTED_METHODS,
   refuseBadParameters,
   refuseUnknownPath,
+  respondToOtherMethods,
   sentMethod,
 } from './methods.ts';
 import { NDJSON } from './ndjson.ts';
@@ -47,21 +47,21 @@ export type ServerServices = {
   charging: Charging;
 };
 
-export type ServerOptions = Partial<ConnectionTimes & AnswerTimes> & {
+export type ServerOptions = Partial<ConnectionTimes & ResponseTimes> & {
   logger?: Exclude<FastifyServerOptions['logger'], undefined>;
   /** If given, the server uses HTTPS. */
   tls?: TlsPair | undefined;
   metrics?: Metrics | undefined;
   /** Networks whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
-  /** See `AnswerOptions`. Without it every failure is logged. */
-  reportFailure?: AnswerOptions['reportFailure'];
+  /** See `ResponseOptions`. Without it every failure is logged. */
+  reportFailure?: ResponseOptions['reportFailure'];
   accessLog?: AccessLogOptions;
 };
 
 const NO_ACCESS_LOG: AccessLogOptions = { sample: 0, hasQueries: false };
 
-const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
+const DEFAULT_TIMES: ConnectionTimes & ResponseTimes = {
   ...DEFAULT_CONNECTION_TIMES,
   queryBudgetMs: 10_000,
   stallMs: 60_000,
@@ -95,7 +95,7 @@ export function buildServer(
       });
       return nodeServer.server;
     },
-    clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
+    clientErrorHandler: () => {}, // `connection.ts` responds; Fastify's own handler would destroy the socket first
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
     genReqId: requestIdOf,
@@ -109,13 +109,13 @@ export function buildServer(
     return503OnClosing: false, // a request that arrived in time is answered, then its connection is closed
     frameworkErrors(error, { id }, reply) {
       onUnreadable(wireError(error).status, id); // the request target is not a valid path
-      answerError(reply.raw, error, id);
+      sendError(reply.raw, error, id);
     },
   });
   const accessLog = createAccessLog(app.log, routes, accessLogOptions);
   // Fastify creates a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
-  answerErrors(app, metrics, reportFailure, times.requestTimeoutMs);
+  handleErrors(app, metrics, reportFailure, times.requestTimeoutMs);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
   app.addContentTypeParser(STREAM_TYPE, (_request, payload, done) => done(null, payload));
@@ -124,8 +124,8 @@ export function buildServer(
     reply.header(REQUEST_ID_HEADER, request.id);
     refuseUnknownPath(request, reply, done);
   });
-  if (accessLog !== null) app.addHook('onResponse', accessLog.answered);
-  app.addHook('preClose', async () => nodeServer?.closeWhenAnswered());
+  if (accessLog !== null) app.addHook('onResponse', accessLog.responded);
+  app.addHook('preClose', async () => nodeServer?.closeAfterResponses());
   if (nodeServer !== undefined) nodeServers.set(app, nodeServer);
   app.decorateRequest('caller', null);
   for (const [path, ofPath] of Map.groupBy([...routes, openapiRoute(routes)], ({ endpoint }) => endpoint.path)) {
@@ -150,11 +150,11 @@ function addPath(
   path: string,
   routes: readonly Route[],
   services: ServerServices,
-  options: AnswerOptions,
+  options: ResponseOptions,
   metrics: Metrics | undefined,
 ): void {
   const measured = metrics && measuredPath(metrics, path, routes);
-  const onResponse = measured ? [recordAnswer(measured.answered)] : [];
+  const onResponse = measured ? [recordResponse(measured.responded)] : [];
   for (const route of routes) {
     addRoute(app, route, services, { ...options, recordFirst: measured?.firstRecord }, onResponse);
   }
@@ -170,7 +170,7 @@ function addRoute(
   app: FastifyInstance,
   route: Route,
   { findCaller, charging }: ServerServices,
-  options: AnswerOptions,
+  options: ResponseOptions,
   onResponse: onResponseHookHandler[],
 ): void {
   const { access, endpoint } = route;
@@ -220,7 +220,7 @@ function setContentType(contentType: string): preHandlerHookHandler {
 }
 
 /** Records every complete response. Fastify measures its time in any case. */
-function recordAnswer(record: RecordResponse): onResponseHookHandler {
+function recordResponse(record: RecordResponse): onResponseHookHandler {
   return (request, reply, done) => {
     record(sentMethod(request), reply.statusCode, reply.elapsedTime / 1000);
     done();
@@ -239,7 +239,7 @@ function addOtherMethods(
     throw new Error('unreachable: the onRequest hook sends the response');
   };
   const others = ROUTED_METHODS.filter((name) => !allow.split(', ').includes(name));
-  app.route({ method: others, url, onRequest: [...checkPath, answerOtherMethods(allow)], onResponse, handler });
+  app.route({ method: others, url, onRequest: [...checkPath, respondToOtherMethods(allow)], onResponse, handler });
 }
 
 /**
@@ -250,13 +250,13 @@ const isExpected = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'overloaded' || error.code === 'not_ready');
 
 /** Handles all errors above the socket. Only errors of the server are logged: a healthy server logs no error. */
-function answerErrors(
+function handleErrors(
   app: FastifyInstance,
   metrics: Metrics | undefined,
-  reportFailure: AnswerOptions['reportFailure'],
+  reportFailure: ResponseOptions['reportFailure'],
   requestTimeoutMs: number,
 ): void {
-  const recordUnknown = metrics?.route(UNKNOWN_ROUTE).answered;
+  const recordUnknown = metrics?.route(UNKNOWN_ROUTE).responded;
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = wireError(error);
     if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);

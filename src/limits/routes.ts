@@ -15,7 +15,7 @@ const limits = (counters: Counters): Endpoint<Caller> => ({
   summary: 'The limits of the account and its current counters; does not count as a query',
   response: json(LimitsResponse),
   read: callerOf,
-  async answer(caller): Promise<LimitsResponse> {
+  async respond(caller): Promise<LimitsResponse> {
     const { counts } = await counters.read(caller.account.sub);
     return toLimitsResponse(caller, counts);
   },

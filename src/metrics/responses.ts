@@ -5,7 +5,7 @@ import { type Cell, createHistogram, registerCounter } from './cells.ts';
 export type RecordResponse = (method: string, status: number, seconds: number) => void;
 
 export type RouteMetrics = {
-  answered: RecordResponse;
+  responded: RecordResponse;
   /** Of a stream: records how long it took until the first record was found. */
   firstRecord?(seconds: number): void;
 };
@@ -13,7 +13,7 @@ export type RouteMetrics = {
 export type ResponseMetrics = {
   /** To be called once for each route pattern. */
   route(pattern: string): RouteMetrics;
-  /** The same for a route that answers with a stream: the time of its reader must not look like a slow answer. */
+  /** The same for a route whose response is a stream: the time of its reader must not look like a slow response. */
   streamRoute(pattern: string): RouteMetrics;
 };
 
@@ -58,7 +58,7 @@ export function createResponses(registry: Registry, thread: number): ResponseMet
     { labels: { thread: `${thread}` }, value: counts.reduce((sum, { value }) => sum + value, 0) },
   ]);
 
-  function answered(route: string, observerOf: (statusClass: string) => ObserveSeconds): RecordResponse {
+  function responded(route: string, observerOf: (statusClass: string) => ObserveSeconds): RecordResponse {
     const cellOf = createCellFinder(route, counts, perClass(observerOf));
     return (method, status, seconds) => {
       const { count, observeSeconds } = cellOf(method, status);
@@ -68,12 +68,12 @@ export function createResponses(registry: Registry, thread: number): ResponseMet
   }
   const ofClass = (route: string) => (statusClass: string) => times({ route, status_class: statusClass });
   return {
-    route: (route) => ({ answered: answered(route, ofClass(route)) }),
+    route: (route) => ({ responded: responded(route, ofClass(route)) }),
     streamRoute(route) {
       // A refused stream is an ordinary response.
       const observerOf = (statusClass: string) =>
         statusClass === SUCCESS ? streamTimes({ route }) : ofClass(route)(statusClass);
-      return { answered: answered(route, observerOf), firstRecord: firstTimes({ route }) };
+      return { responded: responded(route, observerOf), firstRecord: firstTimes({ route }) };
     },
   };
 }

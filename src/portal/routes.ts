@@ -62,7 +62,7 @@ function pageEndpoint<Query>({ schema, find, ...page }: Page<Query>): Endpoint<Q
     response: json(schema),
     // A path whose parameter is empty does not exist.
     refusals: page.path.includes(':') ? ['not_found'] : [],
-    async answer(query, { reply }, { queryBudgetMs }) {
+    async respond(query, { reply }, { queryBudgetMs }) {
       const body = await withinBudget(find(query), queryBudgetMs);
       reply.type(JSON_TYPE);
       return JSON.stringify(body);
@@ -254,7 +254,7 @@ const search = (services: PortalServices): Endpoint<SearchQuery> => ({
     limit: readLimit(queryString(request)) ?? MAX_INTEGER,
   }),
   weight: ({ key }) => services.search.cost(key),
-  answer({ key, window, limit }, exchange, options) {
+  respond({ key, window, limit }, exchange, options) {
     const lines = (signal: AbortSignal) =>
       linesOf(
         exchange.reply,

@@ -6,7 +6,7 @@ import type { TimeWindow } from '../core/time.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter } from '../http/endpoint.ts';
-import { createLookupAnswer } from '../http/errors.ts';
+import { createLookupResponder } from '../http/errors.ts';
 import {
   limitParameter,
   queryString,
@@ -80,7 +80,7 @@ const QUERY_PARAMETERS: readonly Parameter[] = [
   { ...untilParameter, description: 'Listings seen at or before this. Default for history: now.' },
 ];
 
-const answerLookup = createLookupAnswer('Nothing is listed for this query');
+const respondToLookup = createLookupResponder('Nothing is listed for this query');
 
 type Params = { dataset: string; mode: 'listed' | 'listings'; type: 'live' | 'history'; ip: string; mask?: string };
 type Query = AddressQuery & Pick<QueriedNetwork, 'cost'>;
@@ -102,10 +102,10 @@ export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<
       return { network, asked, cost, datasets, mode, type, limit, sinceTs: since, untilTs: until };
     },
     weight: ({ cost }) => cost,
-    async answer(query, { reply }, { queryBudgetMs }) {
+    async respond(query, { reply }, { queryBudgetMs }) {
       const found = addresses.records(query);
       const records = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
-      return answerLookup(reply, records.length > 0 ? sent(recordsJson(records, asnOf)) : null);
+      return respondToLookup(reply, records.length > 0 ? sent(recordsJson(records, asnOf)) : null);
     },
   } as const satisfies Partial<Endpoint<Query>>;
   const summary = 'Listings of an address or a small network, newest first';

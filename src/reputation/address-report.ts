@@ -82,14 +82,14 @@ export function createAddressReport(options: ReportOptions): AddressReport {
     query: Pick<AddressQuery, 'network' | 'datasets' | 'type' | 'sinceTs'>,
     { inside, covering }: { inside: boolean; covering: boolean },
     nowTs: number,
-    answer: (rows: readonly StoredListing[], current: ListsInMemory) => T,
+    report: (rows: readonly StoredListing[], current: ListsInMemory) => T,
   ): Awaitable<T> {
     const { network, datasets, type, sinceTs } = query;
     return then(lists.current(), (current) => {
       const liveSinceTs = type === 'live' ? nowTs - current.longestLifeSeconds : 0;
       const seenSinceTs = Math.max(0, liveSinceTs, sinceTs ?? 0);
       const rows = store.listings({ network, inside, covering, datasets, seenSinceTs });
-      return then(rows, (found) => answer(found, current));
+      return then(rows, (found) => report(found, current));
     });
   }
 
@@ -124,7 +124,7 @@ export function countsAsOneAddress(network: KeyNetwork): boolean {
 type Window = Pick<AddressQuery, 'network' | 'asked' | 'type' | 'sinceTs' | 'untilTs'>;
 type RecordOptions = { nowTs: number; allowReserved: boolean };
 
-/** The records of an answer, in their order. `rows` are in any order. */
+/** The records of a response, in their order. `rows` are in any order. */
 function addressRecords(
   rows: readonly StoredListing[],
   query: Window & Pick<AddressQuery, 'limit'>,

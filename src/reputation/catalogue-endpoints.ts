@@ -51,7 +51,7 @@ function catalogue(operationId: keyof typeof paths, summary: string, schema: Sch
     summary,
     response: { contentType: 'application/json', schema, hasEtag: true },
     read: () => undefined,
-    async answer(_query, exchange) {
+    async respond(_query, exchange) {
       exchange.reply.type(JSON_TYPE);
       return sendTagged(exchange, tagged());
     },

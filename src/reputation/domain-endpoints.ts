@@ -6,7 +6,7 @@ import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter } from '../http/endpoint.ts';
-import { createLookupAnswer } from '../http/errors.ts';
+import { createLookupResponder } from '../http/errors.ts';
 import { limitParameter, queryString, readLimit } from '../http/query.ts';
 import { type Schema, Type } from '../http/schema.ts';
 import { abusedDecision } from './abused.ts';
@@ -171,7 +171,7 @@ const domainParameter: Parameter = {
   description: 'A registrable domain: one label below a public suffix. Unicode or xn--, in any case.',
 };
 
-const answerLookup = createLookupAnswer('This domain is not known');
+const respondToLookup = createLookupResponder('This domain is not known');
 
 type Query = { name: string; limit: number };
 
@@ -190,10 +190,10 @@ function domainEndpoint(parts: Parts, view: View, isArray: boolean): Endpoint<Qu
       name: readDomain(request),
       limit: (isArray && readLimit(queryString(request), MAX_RECORDS)) || DEFAULT_RECORDS,
     }),
-    async answer(query, { reply }, { queryBudgetMs }) {
+    async respond(query, { reply }, { queryBudgetMs }) {
       const found = bodyOf(parts, view, query);
       const body = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
-      return answerLookup(reply, body === null ? null : JSON.stringify(body));
+      return respondToLookup(reply, body === null ? null : JSON.stringify(body));
     },
   };
 }

@@ -51,7 +51,7 @@ export const urlBulk = (store: UrlStore): Endpoint<BulkRequest> => ({
   bodyTypes: { [NDJSON]: BulkRequestLine, [TEXT]: Type.String({ description: 'One URL per line.' }) },
   response: { contentType: NDJSON, schema: BulkLine },
   read: readRequest,
-  async answer({ view, format, isGzip }, exchange, options, charging) {
+  async respond({ view, format, isGzip }, exchange, options, charging) {
     const stop = new AbortController();
     sendContinue(exchange);
     const body = readBulkBody(exchange.request.raw, isGzip, options.stallMs);

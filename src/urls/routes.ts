@@ -8,7 +8,7 @@ import { URL_ERRORS } from '../core/url/errors.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
-import { createLookupAnswer } from '../http/errors.ts';
+import { createLookupResponder } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
 import {
   limitParameter,
@@ -80,7 +80,7 @@ const urlHistory = (store: UrlStore) =>
     lookUp: (url) => store.urlHistory(url, HISTORY_LIMIT),
   });
 
-const answerLookup = createLookupAnswer('This URL is not known');
+const respondToLookup = createLookupResponder('This URL is not known');
 
 type Lookup = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
   schema: Schema;
@@ -99,9 +99,9 @@ function lookupEndpoint({ path, operationId, summary, schema, lookUp }: Lookup):
     response: { contentType: 'application/json', schema },
     refusals: ['not_found'],
     read: (request) => normalUrl((request.body as UrlRequest).url),
-    async answer(url, { reply }, { queryBudgetMs }) {
+    async respond(url, { reply }, { queryBudgetMs }) {
       const found = lookUp(url);
-      return answerLookup(reply, found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found);
+      return respondToLookup(reply, found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found);
     },
   };
 }
@@ -147,7 +147,7 @@ const urlStatuses = (store: UrlStore, now: () => number): Endpoint<StatusesQuery
     window: readWindow(queryString(request), now()),
     limit: readLimit(queryString(request)) ?? DEFAULT_LIMIT,
   }),
-  answer({ id, window, limit }, exchange, times) {
+  respond({ id, window, limit }, exchange, times) {
     const lines = (signal: AbortSignal) =>
       linesOf(exchange.reply, store.statuses(id, window, { limit, signal }), toWireEvent);
     return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), times);
@@ -163,7 +163,7 @@ const urlPayloads = (store: UrlStore): Endpoint<{ id: number; limit: number }> =
   response: { contentType: NDJSON, schema: Payload },
   refusals: ['not_found'],
   read: (request) => ({ id: readId(request), limit: readLimit(queryString(request)) ?? DEFAULT_LIMIT }),
-  answer({ id, limit }, exchange, times) {
+  respond({ id, limit }, exchange, times) {
     const lines = (signal: AbortSignal) =>
       linesOf(exchange.reply, store.payloads(id, { limit, signal }), toWirePayload);
     return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), times);
@@ -187,7 +187,7 @@ const urlSearch = (store: UrlStore, now: () => number): Endpoint<SearchQuery> =>
     limit: readLimit(queryString(request)) ?? MAX_INTEGER,
   }),
   weight: ({ key }) => searchCost(key),
-  answer: ({ key, window, limit }, exchange, times) =>
+  respond: ({ key, window, limit }, exchange, times) =>
     sendNdjson(exchange, (signal) => checkIfEmpty(store.search(key, window, { limit, signal }), noMatch), times),
 });
 

@@ -16,7 +16,7 @@ describe('a route without a response schema', () => {
       ['application/json; charset=utf-8', '{"a": 1}'],
       ['application/octet-stream', Buffer.from([0, 0xff, 0x7b])],
     ] as const) {
-      const app = await serverWith(t, customRoute({ response: { contentType }, answer: async () => body }));
+      const app = await serverWith(t, customRoute({ response: { contentType }, respond: async () => body }));
       const response = await app.inject(CUSTOM_PATH);
       assert.equal(response.statusCode, 200);
       assert.equal(response.headers['content-type'], contentType);
@@ -25,25 +25,25 @@ describe('a route without a response schema', () => {
   });
 
   test('answers HEAD with the headers of GET', async (t) => {
-    const app = await serverWith(t, customRoute({ response: { contentType: HTML }, answer: async () => PAGE }));
+    const app = await serverWith(t, customRoute({ response: { contentType: HTML }, respond: async () => PAGE }));
     const { statusCode, headers, body } = await app.inject({ method: 'HEAD', url: CUSTOM_PATH });
     assert.deepEqual([statusCode, headers['content-type'], body], [200, HTML, '']);
     assert.equal(headers['content-length'], String(Buffer.byteLength(PAGE)));
   });
 
   test('may choose another content type', async (t) => {
-    const answer = customRoute({
+    const route = customRoute({
       response: { contentType: HTML },
-      answer: async (_query, { reply }) => reply.type('image/svg+xml').send('<svg/>'),
+      respond: async (_query, { reply }) => reply.type('image/svg+xml').send('<svg/>'),
     });
-    assert.equal((await (await serverWith(t, answer)).inject(CUSTOM_PATH)).headers['content-type'], 'image/svg+xml');
+    assert.equal((await (await serverWith(t, route)).inject(CUSTOM_PATH)).headers['content-type'], 'image/svg+xml');
   });
 
   test('sends its errors as JSON', async (t) => {
-    const answer = async () => {
+    const respond = async () => {
       throw new AppError('not_found', 'No such page');
     };
-    const app = await serverWith(t, customRoute({ response: { contentType: HTML }, answer }));
+    const app = await serverWith(t, customRoute({ response: { contentType: HTML }, respond }));
     assertError(await app.inject(CUSTOM_PATH), 404, /No such page/);
   });
 });

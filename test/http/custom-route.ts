@@ -18,7 +18,7 @@ export function customRoute(endpoint: Partial<Endpoint>, route: Partial<Omit<Rou
       summary: 'A route of a test',
       response: { contentType: 'text/plain' },
       read: () => undefined,
-      answer: async () => 'ok',
+      respond: async () => 'ok',
       ...endpoint,
     },
     access: 'open',

@@ -6,7 +6,7 @@ import { NDJSON } from '../../src/http/ndjson.ts';
 import { NOW } from './build.ts';
 import { CUSTOM_PATH, customRoute, serverWith } from './custom-route.ts';
 
-type Step = 'read' | 'charge' | 'call' | 'open' | 'answer' | 'refund' | 'close';
+type Step = 'read' | 'charge' | 'call' | 'open' | 'respond' | 'refund' | 'close';
 
 type Scenario = {
   kind: 'query' | 'stream' | 'steps' | 'call' | 'none';
@@ -18,30 +18,30 @@ type Scenario = {
 };
 
 const SCENARIOS: Scenario[] = [
-  { kind: 'query', status: 200, steps: 'read charge answer' },
+  { kind: 'query', status: 200, steps: 'read charge respond' },
   { kind: 'query', fails: ['read', 'bad_request'], status: 400, steps: 'read' },
   { kind: 'query', fails: ['charge', 'limit_reached'], status: 429, steps: 'read charge' },
-  { kind: 'query', fails: ['answer', 'bad_request'], status: 400, steps: 'read charge answer' },
-  { kind: 'query', fails: ['answer', 'not_found'], status: 404, steps: 'read charge answer' },
-  { kind: 'query', fails: ['answer', 'timed_out'], status: 408, steps: 'read charge answer refund' },
-  { kind: 'query', fails: ['answer', 'unavailable'], status: 503, steps: 'read charge answer refund' },
-  { kind: 'query', fails: ['answer', 'defect'], status: 500, steps: 'read charge answer refund' },
-  { kind: 'stream', status: 200, steps: 'read open charge answer close' },
+  { kind: 'query', fails: ['respond', 'bad_request'], status: 400, steps: 'read charge respond' },
+  { kind: 'query', fails: ['respond', 'not_found'], status: 404, steps: 'read charge respond' },
+  { kind: 'query', fails: ['respond', 'timed_out'], status: 408, steps: 'read charge respond refund' },
+  { kind: 'query', fails: ['respond', 'unavailable'], status: 503, steps: 'read charge respond refund' },
+  { kind: 'query', fails: ['respond', 'defect'], status: 500, steps: 'read charge respond refund' },
+  { kind: 'stream', status: 200, steps: 'read open charge respond close' },
   { kind: 'stream', fails: ['read', 'bad_request'], status: 400, steps: 'read' },
   { kind: 'stream', fails: ['open', 'limit_reached'], status: 429, steps: 'read open' },
   { kind: 'stream', fails: ['charge', 'limit_reached'], status: 429, steps: 'read open charge close' },
-  { kind: 'stream', fails: ['answer', 'not_found'], status: 404, steps: 'read open charge answer close' },
-  { kind: 'stream', fails: ['answer', 'defect'], status: 500, steps: 'read open charge answer refund close' },
-  { kind: 'steps', status: 200, steps: 'read open charge answer close' },
+  { kind: 'stream', fails: ['respond', 'not_found'], status: 404, steps: 'read open charge respond close' },
+  { kind: 'stream', fails: ['respond', 'defect'], status: 500, steps: 'read open charge respond refund close' },
+  { kind: 'steps', status: 200, steps: 'read open charge respond close' },
   { kind: 'steps', fails: ['read', 'bad_request'], status: 400, steps: 'read' },
   { kind: 'steps', fails: ['open', 'limit_reached'], status: 429, steps: 'read open' },
   { kind: 'steps', fails: ['charge', 'limit_reached'], status: 429, steps: 'read open charge close' },
-  { kind: 'steps', fails: ['answer', 'defect'], status: 500, steps: 'read open charge answer close' },
-  { kind: 'call', status: 200, steps: 'read call answer' },
+  { kind: 'steps', fails: ['respond', 'defect'], status: 500, steps: 'read open charge respond close' },
+  { kind: 'call', status: 200, steps: 'read call respond' },
   { kind: 'call', fails: ['read', 'bad_request'], status: 400, steps: 'read' },
   { kind: 'call', fails: ['call', 'limit_reached'], status: 429, steps: 'read call' },
-  { kind: 'call', fails: ['answer', 'defect'], status: 500, steps: 'read call answer' },
-  { kind: 'none', status: 200, steps: 'read answer' },
+  { kind: 'call', fails: ['respond', 'defect'], status: 500, steps: 'read call respond' },
+  { kind: 'none', status: 200, steps: 'read respond' },
 ];
 
 const QUERY = { weight: 7 };
@@ -72,7 +72,7 @@ function recordedCharging(step: (name: Step) => void): Charging {
   };
 }
 
-describe('the order of reading, charging and answering', () => {
+describe('the order of reading, charging and responding', () => {
   for (const { kind, fails, status, steps } of SCENARIOS) {
     test(`${kind}, ${fails ? `${fails[1]} in ${fails[0]}` : 'success'}: ${steps}`, async (t) => {
       const seen: Step[] = [];
@@ -88,10 +88,10 @@ describe('the order of reading, charging and answering', () => {
             return QUERY;
           },
           weight: (query) => (query as typeof QUERY).weight,
-          async answer(query, exchange, _options, charging) {
+          async respond(query, exchange, _options, charging) {
             assert.equal(query, QUERY);
             if (kind === 'steps') await charging.chargeStep(exchange, 1);
-            step('answer');
+            step('respond');
             return 'ok';
           },
         },

@@ -4,9 +4,9 @@ import { textOf } from './text.ts';
 /** The output of `/metrics` of a server that has everything, whatever its engine: each metric with at least one row. */
 export async function everyMetric(): Promise<string> {
   const metrics = createMetrics();
-  const { answered, firstRecord } = metrics.streamRoute('/stream');
-  metrics.route('/route').answered('GET', 200, 0.001);
-  answered('POST', 200, 1);
+  const { responded, firstRecord } = metrics.streamRoute('/stream');
+  metrics.route('/route').responded('GET', 200, 0.001);
+  responded('POST', 200, 1);
   firstRecord?.(0.001);
   metrics.unreadable(400);
   metrics.aborted();
