@@ -5,7 +5,7 @@ import { hasText, NO_LIMIT, numberText, visible } from './format.ts';
 import type { Option } from './formats.ts';
 import { encoded } from './query.ts';
 
-// What the pages about accounts and tiers compute. The answers are in src/admin/wire.ts.
+// What the pages about accounts and tiers compute. The responses are in src/admin/wire.ts.
 
 export const ADMIN_API = '/api/admin/v1';
 

@@ -2,7 +2,7 @@ import type { AuditAction, Changes } from '../src/audit/entry.ts';
 import { ADMIN_API } from './admin.ts';
 import { DAY, dayText, exactSpanText, NO_LIMIT, numberText, timeText, visible } from './format.ts';
 
-// What the page of the audit log computes. The answers are in src/admin/wire.ts.
+// What the page of the audit log computes. The responses are in src/admin/wire.ts.
 
 /** Every action in words. */
 const ACTION_WORDS: Record<AuditAction, string> = {

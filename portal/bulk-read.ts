@@ -28,7 +28,7 @@ export type BulkRow = {
   /** Why it is not valid. */
   error: string | null;
   /** Undefined: not looked up. Null: unknown. */
-  answer?: BulkFoundLine | null;
+  found?: BulkFoundLine | null;
 };
 
 /** What was read so far. */

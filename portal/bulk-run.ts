@@ -27,7 +27,7 @@ export type Bulk = {
   found: number;
   unknown: number;
   charged: number;
-  /** The first row without an answer. */
+  /** The first row without a result. */
   next: number;
   stop: Stop | null;
   /** What the table shows. Another choice is another object, with a scroll position of its own. */
@@ -42,7 +42,7 @@ const MAX_LINES = 10_000;
 const MAX_BYTES = 8 * 2 ** 20;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT = 3;
-/** The page is drawn at most this often while answers arrive. */
+/** The page is drawn at most this often while results arrive. */
 const DRAW_MS = 80;
 
 let abort = new AbortController();
@@ -98,7 +98,7 @@ export function chooseFilter(filter: Filter): void {
 
 export const cancelBulk = (): void => abort.abort();
 
-/** Begins, or goes on with the first URL that has no answer. */
+/** Begins, or goes on with the first URL that has no result. */
 export async function lookUp(): Promise<void> {
   const started = bulk.value;
   if (started === null || started.phase === 'running') return;
@@ -169,7 +169,7 @@ async function askBatch({ rows, indexes, body }: Batch, reading: Reading, signal
           if ('error' in line) reading.invalid++;
           else if (line.found) sums.found++;
           else sums.unknown++;
-          answer(row, line);
+          setResult(row, line);
         }
       }
       timer ??= setTimeout(draw, DRAW_MS);
@@ -184,9 +184,9 @@ async function askBatch({ rows, indexes, body }: Batch, reading: Reading, signal
   return { answered: count, stop: stopOf(end, count, rows.length) };
 }
 
-function answer(row: BulkRow, line: Exclude<Line, BulkEndLine>): void {
+function setResult(row: BulkRow, line: Exclude<Line, BulkEndLine>): void {
   if ('error' in line) row.error = line.error.message;
-  else row.answer = line.found ? line : null;
+  else row.found = line.found ? line : null;
 }
 
 /** `count` lines of `wanted` are answered. */
@@ -197,11 +197,11 @@ export function stopOf(end: BulkEndLine | null, count: number, wanted: number): 
   const { limit = '', retry_after: retryAfterSeconds = 0 } = end;
   // A bound of the request: the rest is sent in another one.
   if (limit === 'lines' || limit === 'bytes') return count > 0 ? null : { how: 'cut' };
-  const message = `Your limit is used up ${LIMIT_WORDS[limit] ?? limit}. The answers so far are kept.`;
+  const message = `Your limit is used up ${LIMIT_WORDS[limit] ?? limit}. The results so far are kept.`;
   return { how: 'failed', error: new ApiError(LIMIT_REACHED, message, retryAfterSeconds) };
 }
 
-/** Valid URLs that have no answer yet. */
+/** Valid URLs that have no result yet. */
 export const unanswered = ({ reading, answered }: Bulk): number => reading.valid - answered;
 
 /** Why a result is not the whole one; null if it is. */
@@ -215,8 +215,8 @@ export type Filter = 'all' | 'found' | 'unknown' | 'invalid' | 'defanged';
 
 const FILTERS: Record<Filter, (row: BulkRow) => boolean> = {
   all: () => true,
-  found: ({ answer }) => Boolean(answer),
-  unknown: ({ answer }) => answer === null,
+  found: ({ found }) => Boolean(found),
+  unknown: ({ found }) => found === null,
   invalid: ({ error }) => error !== null,
   defanged: ({ isDefanged }) => isDefanged,
 };

@@ -4,7 +4,7 @@ import { mistake } from './api.ts';
 import { counted, DAY, nowTs, numberText, spanText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 
-// What the page of lists for devices computes. The answers are in src/exports.
+// What the page of lists for devices computes. The responses are in src/exports.
 
 export type { ExclusionItem, ExplainResponse };
 export type DeviceList = OwnListItem;

@@ -1,7 +1,7 @@
 import type { HealthResponse } from '../src/admin/wire.ts';
 import { bytesText, nowTs, spanText, type Tone, visible } from './format.ts';
 
-// The health of the servers in words. The answer is in src/admin/wire.ts.
+// The health of the servers in words. The response is in src/admin/wire.ts.
 
 /** Nodes write every 20 s that they run: after three times that, one is away. */
 const NODE_AWAY_SECONDS = 60;

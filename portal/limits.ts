@@ -4,7 +4,7 @@ import { counted, NO_LIMIT, numberText, spanText } from './format.ts';
 
 // What is left of the limits of the account.
 
-/** The answer of the public API. `current` counts what is used; its `qpm` is of the month, its `qpd` of the day. */
+/** The response of the public API. `current` counts what is used; its `qpm` is of the month, its `qpd` of the day. */
 export type Limits = Pick<LimitsResponse, 'limits' | 'current'>;
 
 export const getLimits = (abort?: AbortSignal): Promise<Limits> => get<Limits>('/api/intel/v1/limits', abort);
@@ -29,9 +29,9 @@ export function reachedText(message: string): string {
 
 /** For the frame, until a charged response says more. */
 export async function readMonth(): Promise<void> {
-  const answer = await getLimits().catch(() => null);
-  if (answer === null || tightestLimit.value !== null) return;
-  const { limits, current } = answer;
+  const response = await getLimits().catch(() => null);
+  if (response === null || tightestLimit.value !== null) return;
+  const { limits, current } = response;
   const now = new Date();
   const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
   const resetsInSeconds = Math.ceil((endMs - now.getTime()) / 1_000);
@@ -56,21 +56,21 @@ function windowsOf({ limits, current }: Limits): Window[] {
 }
 
 /** `300 left this month, 20 left this minute`; null without limits. */
-export function leftText(answer: Limits): string | null {
-  const texts = windowsOf(answer).map(({ words, left }) => `${numberText(left)} left ${words}`);
+export function leftText(response: Limits): string | null {
+  const texts = windowsOf(response).map(({ words, left }) => `${numberText(left)} left ${words}`);
   return texts.length === 0 ? null : texts.join(', ');
 }
 
 /** A shorter wait needs no words. */
 const SHORT_SECONDS = 10;
 
-/** What will happen to a list that costs so many queries; null if it is simply answered. */
-export function fitText(cost: number, answer: Limits): string | null {
-  const tight = windowsOf(answer).find(({ left }) => left < cost);
+/** What will happen to a list that costs so many queries; null if nothing stands in the way. */
+export function fitText(cost: number, response: Limits): string | null {
+  const tight = windowsOf(response).find(({ left }) => left < cost);
   if (tight === undefined) {
-    const seconds = cost / answer.limits.rl_qps;
+    const seconds = cost / response.limits.rl_qps;
     if (seconds < SHORT_SECONDS) return null;
-    return `It takes about ${spanText(seconds)}: your limit is ${counted(answer.limits.rl_qps, 'query', 'queries')} a second.`;
+    return `It takes about ${spanText(seconds)}: your limit is ${counted(response.limits.rl_qps, 'query', 'queries')} a second.`;
   }
   const { words, limit, left, seconds } = tight;
   const start =

@@ -13,7 +13,7 @@ export type Loaded<T> = State<T> & { reload(): void };
 const LOADING = { state: 'loading', data: null, error: null } as const;
 
 /**
- * Loads when `key` changes, and when `reload` is called; an answer that is no longer wanted is dropped. The data stay while the
+ * Loads when `key` changes, and when `reload` is called; a response that is no longer wanted is dropped. The data stay while the
  * server is away or the session is over: without them, a form that somebody fills in would be gone.
  */
 export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>): Loaded<T> {

@@ -5,7 +5,7 @@ import { counted } from './format.ts';
 
 // What a person typed into the box: where it leads, and the other pages that it could mean.
 
-export type Answer = {
+export type Suggestion = {
   kind: 'url' | 'address' | 'network' | 'domain' | 'host' | 'asn' | 'sha256' | 'family' | 'list';
   /** What is looked up, in its real form. */
   text: string;
@@ -16,7 +16,7 @@ export type Answer = {
   lines?: string;
 };
 
-export const KIND_NAMES: Record<Answer['kind'], string> = {
+export const KIND_NAMES: Record<Suggestion['kind'], string> = {
   url: 'URL',
   address: 'Address',
   network: 'Network',
@@ -39,13 +39,13 @@ const HOST =
 const FAMILY = /^[\p{L}\p{N}][\p{L}\p{N} ._+-]{0,127}$/u;
 
 /**
- * The best answer first; empty for a text that means nothing to us. A text that is valid keeps its meaning, and what it has
+ * The best suggestion first; empty for a text that means nothing to us. A text that is valid keeps its meaning, and what it has
  * inside is offered after it. Two URLs with a blank between them are never one.
  */
-export function readQuery(input: string): Answer[] {
+export function readQuery(input: string): Suggestion[] {
   const text = input.trim();
   const exact = readExact(text);
-  const inside = readInside(text).filter(({ path }) => exact.every((answer) => answer.path !== path));
+  const inside = readInside(text).filter(({ path }) => exact.every((suggestion) => suggestion.path !== path));
   const isGuess = exact[0]?.kind === 'family' || (inside[0]?.kind === 'list' && /\s/.test(text));
   return isGuess ? [...inside, ...exact] : [...exact, ...inside];
 }
@@ -56,15 +56,15 @@ const BEFORE = /^[\s"'`<({[*,;.]+/;
 const AFTER = /(?<![\s"'`>)}\]*,;.:!?])[\s"'`>)}\]*,;.:!?]+$/;
 
 /** `GET http://203.0.113.7/bin.sh`, `http://203.0.113.7/bin.sh (Mirai)`, `(203.0.113.7),` */
-function readInside(text: string): Answer[] {
+function readInside(text: string): Suggestion[] {
   const urls = [...new Set(extractUrls(text))];
-  if (urls.length > 1) return [listAnswer(counted(urls.length, 'URL'), urls.join('\n'))];
-  if (urls[0] !== undefined) return [urlAnswer(refangUrl(urls[0]))];
+  if (urls.length > 1) return [listSuggestion(counted(urls.length, 'URL'), urls.join('\n'))];
+  if (urls[0] !== undefined) return [urlSuggestion(refangUrl(urls[0]))];
   const bare = text.replace(BEFORE, '').replace(AFTER, '');
   return bare === text ? [] : readExact(bare).filter(({ kind }) => kind !== 'family');
 }
 
-export const listAnswer = (text: string, lines: string): Answer => ({
+export const listSuggestion = (text: string, lines: string): Suggestion => ({
   kind: 'list',
   text,
   path: '/bulk',
@@ -72,24 +72,24 @@ export const listAnswer = (text: string, lines: string): Answer => ({
   lines,
 });
 
-function readExact(text: string): Answer[] {
+function readExact(text: string): Suggestion[] {
   if (text === '') return [];
   const url = refangUrl(text);
-  if (SCHEME.test(url)) return [urlAnswer(url)];
+  if (SCHEME.test(url)) return [urlSuggestion(url)];
   const host = refangHost(text);
   const network = parseNetwork(withoutBrackets(host));
-  if (network.ok) return [networkAnswer(network.network.canonical, network.network.cost)];
+  if (network.ok) return [networkSuggestion(network.network.canonical, network.network.cost)];
   const asn = ASN.exec(text)?.[1];
-  if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
-  if (SHA256.test(text)) return [searchAnswer('sha256', text.toLowerCase())];
-  if (HOST.test(host)) return hostAnswers(host.toLowerCase().replace(/\.$/, '')); // logs of name servers have the dot
+  if (asn !== undefined) return [searchSuggestion('asn', asn, `AS${asn}`)];
+  if (SHA256.test(text)) return [searchSuggestion('sha256', text.toLowerCase())];
+  if (HOST.test(host)) return hostSuggestions(host.toLowerCase().replace(/\.$/, '')); // logs of name servers have the dot
   const hasSlashes = text.startsWith('//'); // a page of either scheme can link to it
   const bare = refangSchemeless(hasSlashes ? text.slice(2) : text);
   const authority = bare.replace(/[/?#].*$/s, '');
   if ((hasSlashes || authority !== bare) && isHostWithPort(authority))
-    return [urlAnswer(`http://${bare}`), urlAnswer(`https://${bare}`)];
-  if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`), ...readExact(host.replace(PORT, '')).slice(0, 1)];
-  return FAMILY.test(text) && !OTHER_HASH.test(text) ? [searchAnswer('family', text)] : [];
+    return [urlSuggestion(`http://${bare}`), urlSuggestion(`https://${bare}`)];
+  if (isHostWithPort(host)) return [urlSuggestion(`http://${host}/`), ...readExact(host.replace(PORT, '')).slice(0, 1)];
+  return FAMILY.test(text) && !OTHER_HASH.test(text) ? [searchSuggestion('family', text)] : [];
 }
 
 /** An IPv6 address is in brackets in a URL. */
@@ -138,23 +138,23 @@ export function hasPage(cidr: string): boolean {
 /** The page of a network, or a search for its URLs if it is too wide for a page. */
 export const networkTarget = (cidr: string): string => (hasPage(cidr) ? networkPath(cidr) : searchPath('ip', cidr));
 
-const urlAnswer = (url: string): Answer => ({ kind: 'url', text: url, path: urlPath(url), cost: 1 });
+const urlSuggestion = (url: string): Suggestion => ({ kind: 'url', text: url, path: urlPath(url), cost: 1 });
 
-const networkAnswer = (cidr: string, cost: number): Answer => ({
+const networkSuggestion = (cidr: string, cost: number): Suggestion => ({
   kind: cidr.includes('/') ? 'network' : 'address',
   text: cidr,
   path: networkTarget(cidr),
   cost,
 });
 
-function hostAnswers(host: string): Answer[] {
+function hostSuggestions(host: string): Suggestion[] {
   return [
     { kind: 'domain', text: host, path: domainPath(host), cost: 1 },
     { kind: 'host', text: host, path: searchPath('host', host), cost: 1 },
-    searchAnswer('family', host),
+    searchSuggestion('family', host),
   ];
 }
 
-function searchAnswer(kind: 'asn' | 'sha256' | 'family', value: string, text = value): Answer {
+function searchSuggestion(kind: 'asn' | 'sha256' | 'family', value: string, text = value): Suggestion {
   return { kind, text, path: searchPath(kind === 'family' ? 'malware_family' : kind, value), cost: 1 };
 }

@@ -38,7 +38,7 @@ export const run = signal<Run | null>(null);
 const MAX_FACTS = 250_000;
 /** A result that is older is asked for again. */
 const KEPT_SECONDS = 600;
-/** A long calculation may take a fifth of the time: between two of them the page answers its person. */
+/** A long calculation may take a fifth of the time: between two of them the page reacts to its user. */
 const PAUSE_FACTOR = 4;
 
 const NEWEST_FIRST: Order = { by: 'ts', isDown: true };
@@ -67,7 +67,7 @@ export function startSearch(search: Search, owner: string): void {
 
 export const stopSearch = (): void => abort.abort();
 
-/** True if this search is in progress or was answered a moment ago. */
+/** True if this search is in progress or ended a moment ago. */
 export function isKept(path: string, owner: string): boolean {
   const last = run.value;
   if (last?.path !== path || last.owner !== owner) return false;

@@ -31,10 +31,10 @@ export function AccountPage(_: PageProps) {
       <div class="columns">
         <div>
           <Card title="Your limits">
-            <Show loaded={limits}>{(answer) => <LimitBars {...answer} />}</Show>
+            <Show loaded={limits}>{(response) => <LimitBars {...response} />}</Show>
           </Card>
           <Card title="Queries by day, last 90 days">
-            <Show loaded={usage}>{(answer) => <UsageChart usage={answer} />}</Show>
+            <Show loaded={usage}>{(response) => <UsageChart usage={response} />}</Show>
           </Card>
           <Sessions />
         </div>

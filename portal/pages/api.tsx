@@ -98,7 +98,7 @@ function Operations({ document }: { document: Document }) {
       ))}
       <Card title="Errors">
         <div class="stack">
-          <p>Every operation may answer {statusList(shared)}. An error is JSON:</p>
+          <p>Every operation may respond with {statusList(shared)}. An error is JSON:</p>
           <Rows rows={rowsOf({ $ref: '#/components/schemas/Error' }, document)} caption="Fields of an error" />
         </div>
       </Card>

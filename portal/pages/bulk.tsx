@@ -110,7 +110,9 @@ function Start({ current }: { current: Bulk }) {
         <span class="cost" role="status">
           Counts as {counted(cost, 'query', 'queries')}
         </span>
-        <Show loaded={limits}>{(answer) => <span class="dim">{leftText(answer) ?? 'You have no limit'}</span>}</Show>
+        <Show loaded={limits}>
+          {(response) => <span class="dim">{leftText(response) ?? 'You have no limit'}</span>}
+        </Show>
       </div>
       {limits.data && <Fit cost={cost} limits={limits.data} />}
     </>
@@ -165,12 +167,12 @@ function Stopped({ current }: { current: Bulk }) {
   if (stop?.how === 'failed') return <Problem error={stop.error} retry={lookUp} again={again} />;
   return stop?.how === 'cut' ? (
     <Notice title="The connection was cut" again={again}>
-      The answers so far are kept. URLs that were counted and whose answers did not arrive are counted once more if you
+      The results so far are kept. URLs that were counted and whose results did not arrive are counted once more if you
       go on.
     </Notice>
   ) : (
     <Notice title="You stopped it" again={again}>
-      The answers so far are kept.
+      The results so far are kept.
     </Notice>
   );
 }
@@ -189,7 +191,7 @@ function Notice({ title, again, children }: { title: string; again: string; chil
 
 const FORMATS = ['csv', 'ndjson'] as const;
 
-/** Every row with an answer, whatever is chosen below. */
+/** Every row with a result, whatever is chosen below. */
 function Downloads({ current }: { current: Bulk }) {
   const { name, reading, answered } = current;
   if (answered === 0) return null;
@@ -198,8 +200,8 @@ function Downloads({ current }: { current: Bulk }) {
       <DownloadButtons
         formats={FORMATS}
         name={`bulk-${name || 'list'}`}
-        what="all answers"
-        titleOf={() => 'All answers, without regard to the filter'}
+        what="all results"
+        titleOf={() => 'All results, without regard to the filter'}
         linesOf={(format) => bulkFile(format, reading.rows, incompleteText(current))}
       />
     </div>

@@ -176,9 +176,9 @@ function OneList({ list, format: asked, reload }: OneListProps) {
   const last = useRef<Preview | null>(null);
   if (preview.state === 'done') last.current = preview.data;
   const built = preview.state === 'failed' ? null : last.current;
-  // The rest waits for the first answer: it would move when the numbers and the preview appear above it.
-  const isAnswered = useRef(false);
-  if (preview.state !== 'loading') isAnswered.current = true;
+  // The rest waits for the first preview: it would move when the numbers and the preview appear above it.
+  const isPreviewed = useRef(false);
+  if (preview.state !== 'loading') isPreviewed.current = true;
   return (
     <>
       <div class="page-head">
@@ -193,7 +193,7 @@ function OneList({ list, format: asked, reload }: OneListProps) {
           {() => null}
         </Show>
       )}
-      {isAnswered.current && (
+      {isPreviewed.current && (
         <div class="columns">
           <div>
             <Card title="Preview" aside={<Download name={name} format={format} />}>
@@ -288,15 +288,15 @@ function LeftOutCard({ built: { leftOut } }: { built: Preview }) {
 }
 
 function Why({ name }: { name: string }) {
-  const [answer, setAnswer] = useState<ExplainResponse | null>(null);
+  const [explanation, setExplanation] = useState<ExplainResponse | null>(null);
   return (
     <Card title="Why is this not on the list?">
       <Form
         submit="Explain"
         onSubmit={async ({ text = '' }) => {
-          setAnswer(null);
+          setExplanation(null);
           if (text.trim() === '') throw mistake('Type a URL, a host name, an address or a network.');
-          setAnswer(await post<ExplainResponse>(`${LISTS_API}/${name}/explain`, { text }));
+          setExplanation(await post<ExplainResponse>(`${LISTS_API}/${name}/explain`, { text }));
         }}
       >
         <Field
@@ -306,12 +306,12 @@ function Why({ name }: { name: string }) {
           hint="Also defanged. Costs one query."
         />
       </Form>
-      <div aria-live="polite">{answer && <Answer answer={answer} />}</div>
+      <div aria-live="polite">{explanation && <Explanation explanation={explanation} />}</div>
     </Card>
   );
 }
 
-function Answer({ answer: { subject, on_list: isOnList, reasons } }: { answer: ExplainResponse }) {
+function Explanation({ explanation: { subject, on_list: isOnList, reasons } }: { explanation: ExplainResponse }) {
   return (
     <div class="stack why below">
       <p>

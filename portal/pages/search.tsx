@@ -15,7 +15,7 @@ import { session } from '../session.ts';
 
 export function SearchPage({ query }: PageProps) {
   const asked = readSearch(query);
-  if (asked.search !== null) return <SearchAnswer search={asked.search} cost={asked.cost} choice={readChoice(query)} />;
+  if (asked.search !== null) return <SearchRun search={asked.search} cost={asked.cost} choice={readChoice(query)} />;
   return (
     <>
       <h1>Search</h1>
@@ -34,7 +34,7 @@ export function SearchPage({ query }: PageProps) {
 const owner = (): string => session.value?.sub ?? '';
 
 /** `choice`: the filters that the address names. */
-function SearchAnswer({ search, cost, choice }: { search: Search; cost: number; choice: Choice }) {
+function SearchRun({ search, cost, choice }: { search: Search; cost: number; choice: Choice }) {
   const path = pathOf(search);
   useEffect(() => {
     const isAccepted = takeAccepted(path);
@@ -51,7 +51,7 @@ function SearchAnswer({ search, cost, choice }: { search: Search; cost: number; 
       <Head search={search} cost={cost} />
       {current === null && cost > 1 && <AskFirst search={search} cost={cost} />}
       {current === null && cost === 1 && <Loading what="Searching" />}
-      {current !== null && <Answer current={current} cost={cost} />}
+      {current !== null && <Outcome current={current} cost={cost} />}
     </>
   );
 }
@@ -112,7 +112,7 @@ function AskFirst({ search, cost }: { search: Search; cost: number }) {
   );
 }
 
-function Answer({ current, cost }: { current: Run; cost: number }) {
+function Outcome({ current, cost }: { current: Run; cost: number }) {
   const { end, store, search } = current;
   const hasRows = store.rows.length > 0;
   useEffect(() => {

@@ -32,7 +32,7 @@ export function Ask({ text, title = text, submit, children, act, onDone, about, 
   const [secret, setSecret] = useState<string | null>(null);
   /** Since it was opened. */
   const isDone = useRef(false);
-  /** Null while it is closed: whoever closes it does not wait for the answer. */
+  /** Null while it is closed: whoever closes it does not wait for the response. */
   const opening = useRef<symbol | null>(null);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -59,13 +59,13 @@ export function Ask({ text, title = text, submit, children, act, onDone, about, 
   };
   const send = async (texts: FormTexts) => {
     const asked = opening.current;
-    const answer = await act(texts).catch((error: unknown) => {
+    const result = await act(texts).catch((error: unknown) => {
       if (opening.current !== asked) say(visible(toApiError(error).message), true);
       throw error;
     });
-    if (typeof answer === 'string') {
+    if (typeof result === 'string') {
       isDone.current = true;
-      setSecret(answer);
+      setSecret(result);
       open(); // it may be closed, and the secret is shown only now
     } else if (opening.current === asked) {
       isDone.current = true;

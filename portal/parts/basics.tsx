@@ -113,7 +113,7 @@ export function Hash({ hash }: { hash: string }) {
   );
 }
 
-/** Stays invisible for a moment: most answers come sooner. */
+/** Stays invisible for a moment: most responses come sooner. */
 export function Loading({ what = 'Loading' }: { what?: string }) {
   return (
     <p class="loading" role="status">

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { acceptCost } from '../cost.ts';
 import { counted, visible } from '../format.ts';
 import { handOver, lineCount } from '../pasted.ts';
-import { type Answer, KIND_NAMES, listAnswer, readQuery, refusalText } from '../query.ts';
+import { KIND_NAMES, listSuggestion, readQuery, refusalText, type Suggestion } from '../query.ts';
 import { go } from '../router.ts';
 import { Cost, say } from './basics.tsx';
 
@@ -20,23 +20,23 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
     // Whoever has just logged in can type at once. On a phone a keyboard would hide the page.
     if (isLarge && matchMedia('(pointer: fine)').matches) input.current?.focus({ preventScroll: true });
   }, []);
-  const answers = pasted === null ? readQuery(typed) : [listAnswer(typed, pasted)];
+  const suggestions = pasted === null ? readQuery(typed) : [listSuggestion(typed, pasted)];
   const isShown = isOpen && typed.trim() !== '';
   const id = isLarge ? 'large-box' : 'box';
 
-  function follow(answer: Answer | undefined): void {
-    if (answer === undefined) {
+  function follow(suggestion: Suggestion | undefined): void {
+    if (suggestion === undefined) {
       say(typed.trim() === '' ? `Type a ${HINT}.` : refusalText(typed), true);
       return;
     }
     setOpen(false);
     input.current?.blur();
-    acceptCost(answer.path); // the list has shown it
-    if (answer.lines !== undefined) {
-      handOver(answer.lines);
+    acceptCost(suggestion.path); // the list has shown it
+    if (suggestion.lines !== undefined) {
+      handOver(suggestion.lines);
       type('');
     }
-    go(answer.path);
+    go(suggestion.path);
   }
 
   function type(text: string, lines: string | null = null): void {
@@ -57,10 +57,10 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
 
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined && answers.length > 0) {
+    if (step !== undefined && suggestions.length > 0) {
       event.preventDefault();
       setOpen(true);
-      setChosen((chosen + step + answers.length) % answers.length);
+      setChosen((chosen + step + suggestions.length) % suggestions.length);
     } else if (event.key === 'Escape') {
       setOpen(false);
     }
@@ -71,7 +71,7 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          follow(answers[chosen] ?? answers[0]);
+          follow(suggestions[chosen] ?? suggestions[0]);
         }}
       >
         <input
@@ -86,10 +86,10 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
           autoComplete="off"
           autoCapitalize="off"
           role="combobox"
-          aria-expanded={isShown && answers.length > 0}
-          aria-controls={`${id}-answers`}
+          aria-expanded={isShown && suggestions.length > 0}
+          aria-controls={`${id}-suggestions`}
           aria-autocomplete="list"
-          {...(isShown && answers.length > 0 && { 'aria-activedescendant': `${id}-${chosen}` })}
+          {...(isShown && suggestions.length > 0 && { 'aria-activedescendant': `${id}-${chosen}` })}
           onInput={(event) => type(event.currentTarget.value)}
           onPaste={onPaste}
           onFocus={() => setOpen(true)}
@@ -107,27 +107,27 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
           </button>
         )}
         <div
-          id={`${id}-answers`}
-          class="answers"
+          id={`${id}-suggestions`}
+          class="suggestions"
           role="listbox"
           aria-label="What it could mean"
-          hidden={!isShown || answers.length === 0}
+          hidden={!isShown || suggestions.length === 0}
         >
-          {answers.map((answer, i) => (
+          {suggestions.map((suggestion, i) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the text field handles the keys
             <div
-              key={answer.path}
+              key={suggestion.path}
               id={`${id}-${i}`}
-              class="answer"
+              class="suggestion"
               role="option"
               tabIndex={-1}
               aria-selected={i === chosen}
               onMouseDown={(event) => event.preventDefault()}
-              onClick={() => follow(answer)}
+              onClick={() => follow(suggestion)}
             >
-              <span class="answer-kind">{KIND_NAMES[answer.kind]}</span>
-              <span class="mono">{visible(answer.text)}</span>
-              <Cost queries={answer.cost} />
+              <span class="suggestion-kind">{KIND_NAMES[suggestion.kind]}</span>
+              <span class="mono">{visible(suggestion.text)}</span>
+              <Cost queries={suggestion.cost} />
             </div>
           ))}
         </div>

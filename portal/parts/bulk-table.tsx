@@ -13,7 +13,7 @@ const FILTER_TEXTS: Record<Filter, string> = {
   invalid: 'Invalid',
 };
 
-const ANSWER_FILTERS = ['found', 'unknown'] as const;
+const RESULT_FILTERS = ['found', 'unknown'] as const;
 const DEFANGED_FILTER = ['defanged'] as const;
 
 const EMPTY_TEXTS: Record<Filter, string> = {
@@ -24,19 +24,19 @@ const EMPTY_TEXTS: Record<Filter, string> = {
   invalid: 'All are valid.',
 };
 
-/** Everything in the order of the input, with the answers as they arrive. */
+/** Everything in the order of the input, with the results as they arrive. */
 export function BulkTable({ current }: { current: Bulk }) {
   const { reading, answered, phase, view } = current;
-  const hasAnswers = phase !== 'reading' && phase !== 'read';
+  const hasResults = phase !== 'reading' && phase !== 'read';
   const filters: [Filter, count: number][] = [
     ['all', reading.rows.length],
-    ...(hasAnswers ? ANSWER_FILTERS.map((name): [Filter, number] => [name, current[name]]) : []),
+    ...(hasResults ? RESULT_FILTERS.map((name): [Filter, number] => [name, current[name]]) : []),
     ['invalid', reading.invalid],
-    ...(hasAnswers ? [] : DEFANGED_FILTER.map((name): [Filter, number] => [name, reading[name]])),
+    ...(hasResults ? [] : DEFANGED_FILTER.map((name): [Filter, number] => [name, reading[name]])),
   ];
   const shown = filters.some(([name]) => name === view.filter) ? view.filter : 'all';
   const rows = filtered(reading.rows, shown);
-  const columns = FILTER_COLUMNS[shown] ?? (hasAnswers ? ANSWER_COLUMNS : INPUT_COLUMNS);
+  const columns = FILTER_COLUMNS[shown] ?? (hasResults ? RESULT_COLUMNS : INPUT_COLUMNS);
   return (
     <Card>
       <div class="stack">
@@ -55,11 +55,11 @@ export function BulkTable({ current }: { current: Bulk }) {
           ))}
         </div>
         {rows.length === 0 ? (
-          <Empty>{answered === 0 && hasAnswers ? 'No answer has arrived yet.' : EMPTY_TEXTS[shown]}</Empty>
+          <Empty>{answered === 0 && hasResults ? 'No result has arrived yet.' : EMPTY_TEXTS[shown]}</Empty>
         ) : (
           <LongTable
             key={shown}
-            caption={hasAnswers ? 'Answers in the order of the input' : 'URLs in the order of the input'}
+            caption={hasResults ? 'Results in the order of the input' : 'URLs in the order of the input'}
             rows={rows}
             keyOf={({ line, input }) => `${line} ${input}`}
             columns={columns}
@@ -82,8 +82,8 @@ const times: LongColumn<BulkRow> = {
 const url: LongColumn<BulkRow> = {
   title: 'URL',
   size: 'long-text',
-  cell: ({ url, input, answer }) =>
-    answer !== undefined && url !== null ? (
+  cell: ({ url, input, found }) =>
+    found !== undefined && url !== null ? (
       <a class="mono" href={urlPath(url)}>
         {visible(url)}
       </a>
@@ -126,16 +126,16 @@ const FILTER_COLUMNS: Partial<Record<Filter, LongColumn<BulkRow>[]>> = {
   defanged: DEFANGED_COLUMNS,
 };
 
-const ANSWER_COLUMNS: LongColumn<BulkRow>[] = [
+const RESULT_COLUMNS: LongColumn<BulkRow>[] = [
   line,
   url,
-  { title: 'Answer', size: 'short', cell: (row) => <Answer row={row} /> },
+  { title: 'Result', size: 'short', cell: (row) => <Result row={row} /> },
   {
     title: 'Family',
     size: 'medium',
     isWide: true,
-    cell: ({ answer }) => {
-      const family = answer?.payload?.['malware-family'];
+    cell: ({ found }) => {
+      const family = found?.payload?.['malware-family'];
       return family && <a href={searchPath('malware_family', family)}>{visible(family)}</a>;
     },
   },
@@ -143,15 +143,15 @@ const ANSWER_COLUMNS: LongColumn<BulkRow>[] = [
     title: 'Since',
     size: 'day',
     isWide: true,
-    cell: ({ answer }) => answer?.status && <time>{dayText(answer.status.ts)}</time>,
+    cell: ({ found }) => found?.status && <time>{dayText(found.status.ts)}</time>,
   },
   times,
 ];
 
-function Answer({ row: { answer, error } }: { row: BulkRow }) {
+function Result({ row: { found, error } }: { row: BulkRow }) {
   if (error !== null) return <Invalid error={error} />;
-  if (answer === undefined) return <span class="dim">…</span>;
-  return answer === null ? <span class="dim">not known</span> : <Status status={answer.status?.status ?? null} />;
+  if (found === undefined) return <span class="dim">…</span>;
+  return found === null ? <span class="dim">not known</span> : <Status status={found.status?.status ?? null} />;
 }
 
 function Invalid({ error }: { error: string }) {

@@ -4,7 +4,7 @@ type DownloadButtonsProps<Format extends FileFormat> = {
   formats: readonly Format[];
   /** Of the file, without its ending. */
   name: string;
-  /** For screen readers: `all answers`. */
+  /** For screen readers: `all results`. */
   what: string;
   titleOf(format: Format): string;
   linesOf(format: Format): Iterable<string>;

@@ -64,7 +64,7 @@ function KeyForm({ make }: { make(texts: FormTexts): Promise<void> }) {
   );
 }
 
-/** Only the answer to its making has the key. */
+/** Only the response to its making has the key. */
 function NewKey({ made, onAnother }: { made: MadeKey; onAnother(): void }) {
   return (
     <section class="new-key stack" tabIndex={-1} aria-label="The new key">

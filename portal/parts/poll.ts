@@ -4,11 +4,11 @@ import { useEffect } from 'preact/hooks';
 export const POLL_BUSY_MS = 2_000;
 export const POLL_IDLE_MS = 30_000;
 
-/** Asks again some time after each answer; not while the page is in the background. Null: not at all. */
-export function usePoll(answer: unknown, reload: () => void, waitMs: number | null): void {
+/** Asks again some time after each response; not while the page is in the background. Null: not at all. */
+export function usePoll(response: unknown, reload: () => void, waitMs: number | null): void {
   useEffect(() => {
-    if (answer === null || waitMs === null) return;
+    if (response === null || waitMs === null) return;
     const timer = setInterval(() => document.hidden || reload(), waitMs);
     return () => clearInterval(timer);
-  }, [answer, waitMs]);
+  }, [response, waitMs]);
 }

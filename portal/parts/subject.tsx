@@ -10,7 +10,7 @@ import { FOLDED, Rest, useMost } from './table.tsx';
 // Parts of the pages about one thing: a URL, an address, a network, a domain.
 
 type LookupProps<T extends object> = {
-  /** The heading until the answer has its own. */
+  /** The heading until the response has its own. */
   asked: string;
   path: string;
   load(abort: AbortSignal): Promise<T>;
@@ -50,7 +50,7 @@ type HeadProps = {
   children?: ComponentChildren;
 };
 
-/** The verdict first, then the name of the thing, with its defanged form, the command and the answer to copy. */
+/** The verdict first, then the name of the thing, with its defanged form, the command and the response to copy. */
 export function Head({ name, what, curl, report, verdict, children }: HeadProps) {
   const defanged = defang(name);
   return (
@@ -84,7 +84,7 @@ export const capitalized = (text: string): string => text.charAt(0).toUpperCase(
 
 const jsonOf = (report: object): string => JSON.stringify(report, null, 2);
 
-/** The answer of the server as it came. */
+/** The response of the server as it came. */
 function Raw({ report }: { report: object }) {
   return (
     <details class="card">

@@ -33,8 +33,8 @@ export const CSV: CheckFormat = {
   print({ entry, last }) {
     const { line, input } = entry;
     if (!entry.ok) return csvRow(checkCells({ line, input, url: null, error: entry.reason }));
-    const answer = last === null ? null : parsed(last);
-    return csvRow(checkCells({ line, input, url: entry.url, error: null, answer }));
+    const found = last === null ? null : parsed(last);
+    return csvRow(checkCells({ line, input, url: entry.url, error: null, found }));
   },
 };
 

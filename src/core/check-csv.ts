@@ -14,7 +14,7 @@ type CheckedUrl = {
   /** Why it is not valid. A server may refuse a URL that the page accepts. */
   error: string | null;
   /** The response of `url/last`, or none. */
-  answer?: {
+  found?: {
     url: string;
     status: Record<StatusKey, CsvCell> | null;
     payload?: Record<PayloadKey, CsvCell> | null;
@@ -25,17 +25,17 @@ type CheckedUrl = {
 const CELLS: Record<string, (checked: CheckedUrl) => CsvCell> = {
   line: ({ line }) => line,
   input: ({ input }) => input,
-  result: ({ error, answer }) => (error !== null ? 'invalid' : answer ? 'found' : 'unknown'),
-  url: ({ url, error, answer }) => (error === null ? (answer?.url ?? url) : null),
-  status: ({ answer }) => answer?.status?.status,
-  ts: ({ answer }) => answer?.status?.ts,
-  removal: ({ answer }) => answer?.status?.removal,
-  reporter: ({ answer }) => answer?.status?.reporter,
-  payload_ts: ({ answer }) => answer?.payload?.ts,
-  sha256_hash: ({ answer }) => answer?.payload?.sha256_hash,
-  file_type: ({ answer }) => answer?.payload?.file_type,
-  file_name: ({ answer }) => answer?.payload?.file_name,
-  malware_family: ({ answer }) => answer?.payload?.['malware-family'],
+  result: ({ error, found }) => (error !== null ? 'invalid' : found ? 'found' : 'unknown'),
+  url: ({ url, error, found }) => (error === null ? (found?.url ?? url) : null),
+  status: ({ found }) => found?.status?.status,
+  ts: ({ found }) => found?.status?.ts,
+  removal: ({ found }) => found?.status?.removal,
+  reporter: ({ found }) => found?.status?.reporter,
+  payload_ts: ({ found }) => found?.payload?.ts,
+  sha256_hash: ({ found }) => found?.payload?.sha256_hash,
+  file_type: ({ found }) => found?.payload?.file_type,
+  file_name: ({ found }) => found?.payload?.file_name,
+  malware_family: ({ found }) => found?.payload?.['malware-family'],
   error: ({ error }) => error,
 };
 

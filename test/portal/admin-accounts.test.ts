@@ -138,10 +138,10 @@ test('accounts, for administrators', async (t) => {
   await t.test('a password that comes after the dialog was closed is shown all the same', async () => {
     const { page, open } = await portal.visit();
     await open('/admin/accounts');
-    const answer = Promise.withResolvers<void>();
+    const response = Promise.withResolvers<void>();
     const accounts = '**/api/admin/v1/accounts';
     await page.route(accounts, async (route) => {
-      if (route.request().method() === 'POST') await answer.promise;
+      if (route.request().method() === 'POST') await response.promise;
       await route.continue();
     });
     await page.click('button:text-is("Add an account")');
@@ -149,7 +149,7 @@ test('accounts, for administrators', async (t) => {
     await Promise.all([page.waitForRequest(accounts), page.keyboard.press('Enter')]);
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog', { state: 'detached' });
-    answer.resolve();
+    response.resolve();
     await page.waitForSelector('dialog .secret');
     await page.click('text=Done');
     await page.waitForSelector('td:has-text("closed@example.com")');

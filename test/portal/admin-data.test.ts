@@ -171,12 +171,12 @@ test('pages of imports and of lists by hand', async (t) => {
     );
   });
 
-  await t.test('a dialog that is closed before the answer: what happened is said, and other dialogs stay', async () => {
+  await t.test('a dialog closed before the response: what happened is said, and other dialogs stay', async () => {
     const { page, open } = await portal.visit();
     await open('/admin/lists');
-    const answers: (() => void)[] = [];
+    const responses: (() => void)[] = [];
     await page.route(`${API}/allow`, async (route) => {
-      if (route.request().method() === 'POST') await new Promise<void>((resolve) => answers.push(resolve));
+      if (route.request().method() === 'POST') await new Promise<void>((resolve) => responses.push(resolve));
       await route.continue();
     });
     const allow = async (cidr: string) => {
@@ -190,12 +190,12 @@ test('pages of imports and of lists by hand', async (t) => {
     await allow('192.0.2.200');
     await page.click('text=Set a domain');
     await page.fill('dialog input[name=domain]', 'typed.example');
-    answers.pop()?.();
+    responses.pop()?.();
     await page.waitForSelector('tr:has-text("192.0.2.200"):has-text("by hand")');
     assert.equal(await page.inputValue('dialog input[name=domain]'), 'typed.example');
     await page.keyboard.press('Escape');
     await allow('nowhere');
-    answers.pop()?.();
+    responses.pop()?.();
     await page.waitForSelector('.toast.error:has-text("nowhere")');
   });
 

@@ -200,14 +200,14 @@ const FOUND = {
   payload: null,
 };
 const ROWS = [
-  { ...ROW, line: 1, input: 'http://a.example/', url: 'http://a.example/', answer: null },
-  { ...ROW, line: 2, input: 'http://b.example/', url: 'http://b.example/', answer: FOUND },
+  { ...ROW, line: 1, input: 'http://a.example/', url: 'http://a.example/', found: null },
+  { ...ROW, line: 2, input: 'http://b.example/', url: 'http://b.example/', found: FOUND },
   { ...ROW, line: 3, times: 4, input: '=HYPERLINK("x")', url: null, error: 'No, "URL".' },
   { ...ROW, line: 4, input: 'http://ü.example/', url: 'http://ü.example/', error: 'The server refuses it.' },
   { ...ROW, line: 5, input: 'http://c.example/', url: 'http://c.example/' },
 ] as unknown as BulkRow[];
 
-describe('the file with the answers', () => {
+describe('the file with the results', () => {
   it('as CSV: no cell is a formula, and the last line says what is missing', () => {
     const lines = [...bulkFile('csv', ROWS, 'Incomplete: 1 URL of 4 was not looked up.')].join('').split('\r\n');
     assert.deepEqual(lines, [

@@ -64,8 +64,8 @@ describe('sending a list', () => {
 
   it('filters', () => {
     const rows = [
-      row('found', { answer: { n: 1 } as unknown as NonNullable<BulkRow['answer']> }),
-      row('unknown', { answer: null }),
+      row('found', { found: { n: 1 } as unknown as NonNullable<BulkRow['found']> }),
+      row('unknown', { found: null }),
       row('waiting', { isDefanged: true }),
       row('invalid', { url: null, error: 'No.' }),
     ];

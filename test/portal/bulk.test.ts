@@ -81,7 +81,7 @@ http://203.0.113.7:99999/x is no URL
 `;
 
 const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> = {
-  async 'from a text to its answers, with the exact cost'(_, portal) {
+  async 'from a text to its results, with the exact cost'(_, portal) {
     const visit = await portal.visit({ hasOwnSession: true });
     const { page } = visit;
     await visit.open('/bulk');
@@ -131,7 +131,7 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
       [true, false, undefined],
     );
 
-    // A look at a URL and back costs nothing more: the answers are still there.
+    // A look at a URL and back costs nothing more: the results are still there.
     await page.locator('.long tbody a').first().click();
     await page.waitForURL('**/url?u=*');
     await page.goBack();

@@ -55,21 +55,25 @@ test('frame, login and start page', async (t) => {
     }
   });
 
-  await t.test('keyboard only: skip link, box, list of meanings, answer, back', async () => {
+  await t.test('keyboard only: skip link, box, list of suggestions, page, back', async () => {
     const { page, open, messages } = await portal.visit();
     await open('/account');
     await page.keyboard.press('Tab');
     await page.waitForSelector('a:focus:text-is("Skip to the content")');
     await page.keyboard.press('/');
     await page.keyboard.type('files[.]example[.]com');
-    await page.waitForSelector('.answers:not([hidden])');
+    await page.waitForSelector('.suggestions:not([hidden])');
     await assertAccessible(page);
     await page.keyboard.press('ArrowDown');
-    await assertSoon(() => page.textContent('[aria-selected=true] .answer-kind'), 'URLs on the host');
+    await assertSoon(() => page.textContent('[aria-selected=true] .suggestion-kind'), 'URLs on the host');
     await page.emulateMedia({ forcedColors: 'active' });
     const ground = (selector: string) =>
       page.evaluate(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
-    assert.notEqual(await ground('[aria-selected=true]'), await ground('.answers'), 'with the colours of the system');
+    assert.notEqual(
+      await ground('[aria-selected=true]'),
+      await ground('.suggestions'),
+      'with the colours of the system',
+    );
     await page.emulateMedia({ forcedColors: 'none' });
     await page.keyboard.press('Enter');
     await page.waitForURL('**/search?host=files.example.com');

@@ -8,11 +8,11 @@ export const HOSTILE = [
   `http://long.example/${'x'.repeat(8_000)}`,
 ];
 
-/** The same answer with hostile texts in all places that data can reach. */
-export function hostile(answer: unknown): unknown {
+/** The same response with hostile texts in all places that data can reach. */
+export function hostile(response: unknown): unknown {
   const keys = ['about', 'terms', 'url', 'last_error', 'error', 'feed', 'source', 'reason', 'text', 'domain', 'cidr'];
   let next = 0;
-  return JSON.parse(JSON.stringify(answer), (key, value) =>
+  return JSON.parse(JSON.stringify(response), (key, value) =>
     keys.includes(key) && (typeof value === 'string' || key.endsWith('error'))
       ? HOSTILE[next++ % HOSTILE.length]
       : value,

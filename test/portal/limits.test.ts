@@ -17,34 +17,34 @@ const limits = (more: Partial<Limits['limits']>, used: Partial<Limits['current']
   current: { qpm: 0, qpd: 0, rl_qph: 0, rl_qpm: 0, rl_qps: 0, ...used },
 });
 
-const FITS: { cost: number; answer: Limits; text: RegExp | null }[] = [
-  { cost: 9_999, answer: limits({}), text: null },
-  { cost: 100, answer: limits({ qmh: 1_000, rl_qpm: 100 }, { qpm: 900 }), text: null },
+const FITS: { cost: number; response: Limits; text: RegExp | null }[] = [
+  { cost: 9_999, response: limits({}), text: null },
+  { cost: 100, response: limits({ qmh: 1_000, rl_qpm: 100 }, { qpm: 900 }), text: null },
   {
     cost: 101,
-    answer: limits({ qmh: 1_000 }, { qpm: 900 }),
+    response: limits({ qmh: 1_000 }, { qpm: 900 }),
     text: /^It stops after 100 URLs: that is what is left this month\.$/,
   },
-  { cost: 5, answer: limits({ qmh: 10 }, { qpm: 12 }), text: /^Nothing is left this month\.$/ },
+  { cost: 5, response: limits({ qmh: 10 }, { qpm: 12 }), text: /^Nothing is left this month\.$/ },
   {
     cost: 1_000,
-    answer: limits({ rl_qpm: 100 }, { rl_qpm: 50 }),
+    response: limits({ rl_qpm: 100 }, { rl_qpm: 50 }),
     text: /after 50 URLs.*this minute.*about 10 minutes\.$/,
   },
-  { cost: 1_000, answer: limits({ rl_qph: 500, rl_qpm: 100 }), text: /after 500 URLs.*this hour.*about 1 hour\.$/ },
+  { cost: 1_000, response: limits({ rl_qph: 500, rl_qpm: 100 }), text: /after 500 URLs.*this hour.*about 1 hour\.$/ },
   {
     cost: 1_000,
-    answer: limits({ rl_qps: 5 }),
+    response: limits({ rl_qps: 5 }),
     text: /^It takes about 3 minutes: your limit is 5 queries a second\.$/,
   },
-  { cost: 40, answer: limits({ rl_qps: 1 }), text: /: your limit is 1 query a second\.$/ },
-  { cost: 40, answer: limits({ rl_qps: 5 }), text: null },
+  { cost: 40, response: limits({ rl_qps: 1 }), text: /: your limit is 1 query a second\.$/ },
+  { cost: 40, response: limits({ rl_qps: 5 }), text: null },
 ];
 
 describe('what the limits say about a list', () => {
   it('where it stops, and how long it takes', () => {
-    for (const { cost, answer, text } of FITS) {
-      const said = fitText(cost, answer);
+    for (const { cost, response, text } of FITS) {
+      const said = fitText(cost, response);
       if (text === null) assert.equal(said, null);
       else assert.match(said ?? '', text);
     }

@@ -173,15 +173,15 @@ test('page of lists', async (t) => {
 
   await t.test('limit reached, a late copy, an empty list', async () => {
     const { page, open } = await portal.visit();
-    const answers = [
+    const responses = [
       { status: 429, headers: { 'retry-after': '9' }, json: { message: 'Too many queries' } },
       { headers: { 'x-list-entries': '0', warning: '110 - "Response is Stale"', age: '7200' }, body: '# Entries: 0\n' },
     ];
-    for (const [answer, shown] of [
-      [answers[0], '[role=alert]:has-text("Room again in")'],
-      [answers[1], '.card:has-text("built 2 hours ago"):has(.badge:text-is("Late"))'],
+    for (const [response, shown] of [
+      [responses[0], '[role=alert]:has-text("Room again in")'],
+      [responses[1], '.card:has-text("built 2 hours ago"):has(.badge:text-is("Late"))'],
     ] as const) {
-      await page.route('**/api/lists/v1/**', (route) => route.fulfill(answer));
+      await page.route('**/api/lists/v1/**', (route) => route.fulfill(response));
       await open('/lists/urls-online');
       await page.waitForSelector(shown);
     }

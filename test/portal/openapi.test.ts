@@ -181,13 +181,13 @@ test('every operation has a group, and every curl line works when pasted', async
   assert.ok(lines.length > 40, 'the operations were not found');
   const commands = lines.map((line) => `${line} -s -o /dev/null -w '%{http_code}\\n'`);
   const { stdout } = await run('bash', ['-c', [loginLine(caller), ...commands].join('\n')]);
-  const answers = stdout
+  const responses = stdout
     .trim()
     .split('\n')
     .map((status, i) => `${status} ${lines[i]}`);
-  assert.equal(answers.length, lines.length);
+  assert.equal(responses.length, lines.length);
   assert.deepEqual(
-    answers.filter((answer) => !/^(200|404) /.test(answer)),
+    responses.filter((response) => !/^(200|404) /.test(response)),
     [],
   );
 });

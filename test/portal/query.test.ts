@@ -72,7 +72,7 @@ test('a hash of another kind is no family, and the reason is said', () => {
   assert.match(refusalText('?!'), /none of the things/);
 });
 
-/** What is valid keeps its meaning; the second answer is offered. */
+/** What is valid keeps its meaning; the second suggestion is another meaning. */
 const OFFERS: [typed: string, first: string, second: string | null][] = [
   ['http://203.0.113.7/bin.sh', 'http://203.0.113.7/bin.sh', null],
   ['http://203.0.113.7/bin.sh,', 'http://203.0.113.7/bin.sh,', 'http://203.0.113.7/bin.sh'],

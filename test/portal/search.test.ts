@@ -37,7 +37,7 @@ const line = (id: number, more: object = {}) =>
     ...more,
   });
 
-const answer = (page: Page, lines: string[]) =>
+const respond = (page: Page, lines: string[]) =>
   page.route(ENDPOINT, (route) =>
     route.fulfill({ contentType: 'application/x-ndjson', body: lines.map((text) => `${text}\n`).join('') }),
   );
@@ -209,7 +209,7 @@ const PARTS: Record<string, Part> = {
   async 'facets filter, and again remove'(_, portal) {
     const visit = await portal.visit();
     const { page } = visit;
-    await answer(
+    await respond(
       page,
       [1, 2, 3, 4, 5, 6].map((id) => line(id)),
     );
@@ -240,7 +240,7 @@ const PARTS: Record<string, Part> = {
   async 'the histogram selects days by pointer and by keyboard'(_, portal) {
     const visit = await portal.visit();
     const { page } = visit;
-    await answer(
+    await respond(
       page,
       [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((id) => line(id)),
     );
@@ -317,7 +317,7 @@ const PARTS: Record<string, Part> = {
   async 'filters are in the address, which can be shared and loaded again'(_, portal) {
     const visit = await portal.visit();
     const { page } = visit;
-    await answer(
+    await respond(
       page,
       Array.from({ length: 30 }, (_, i) => line(i)),
     );
@@ -351,7 +351,7 @@ const PARTS: Record<string, Part> = {
   async 'whoever opens a URL and goes back finds the table where it was left'(_, portal) {
     const visit = await portal.visit();
     const { page } = visit;
-    await answer(
+    await respond(
       page,
       Array.from({ length: 400 }, (_, i) => line(i)),
     );
@@ -399,7 +399,7 @@ const PARTS: Record<string, Part> = {
     const visit = await portal.visit({ width: WIDTHS.phone });
     const { page } = visit;
     const image = '<img src=x onerror=alert(1)>';
-    await answer(page, [
+    await respond(page, [
       line(1, { url: `http://${image}/`, family: image, network: image, status: image }),
       line(2, { url: 'http://a.example/\u202egpj.exe', family: '\u202eevil', network: '\u0000' }),
       line(3, { url: `http://b.example/${'a'.repeat(8_000)}` }),
@@ -424,7 +424,7 @@ const manyRows: Part = async (t, portal) => {
     const visit = await portal.visit();
     const { page } = visit;
     if (total === 10_000)
-      await answer(
+      await respond(
         page,
         Array.from({ length: total }, (_, i) => line(i + 1)),
       );

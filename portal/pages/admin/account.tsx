@@ -86,7 +86,7 @@ export function OneAccount({ account, tiers, reload }: OneProps) {
             <Used account={account} />
           </Card>
           <Card title="Queries by day, last 90 days">
-            <Show loaded={usage}>{(answer) => <UsageChart usage={answer} />}</Show>
+            <Show loaded={usage}>{(response) => <UsageChart usage={response} />}</Show>
           </Card>
           <Card
             title="Newest changes of this account"

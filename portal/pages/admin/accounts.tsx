@@ -130,9 +130,9 @@ const DEFAULT_TIER = 'standard';
 function AddAccount({ tiers, onDone }: { tiers: TierItem[]; onDone(): void }) {
   const add = async ({ username, tier, password, admin }: FormTexts) => {
     const body = { username, tier, admin: admin !== undefined, ...(password !== undefined && { password }) };
-    const answer = await post<AddAccountResponse>(`${ADMIN_API}/accounts`, body);
-    if (answer.password === null) say(`Account ${visible(answer.account.username)} added.`);
-    return answer.password;
+    const response = await post<AddAccountResponse>(`${ADMIN_API}/accounts`, body);
+    if (response.password === null) say(`Account ${visible(response.account.username)} added.`);
+    return response.password;
   };
   return (
     <Ask text="Add an account" submit="Add" act={add} onDone={onDone} isPrimary>

@@ -20,7 +20,7 @@ export function OverviewAdmin(_: PageProps) {
       <div class="columns even">
         <div>
           <Card title="Health" aside={<a href="/admin/health">Details</a>}>
-            <Show loaded={health}>{(answer) => <HealthList health={answer} />}</Show>
+            <Show loaded={health}>{(response) => <HealthList health={response} />}</Show>
           </Card>
           <Card title="Unhealthy feeds" aside={<a href="/admin/feeds">All feeds</a>}>
             <Show loaded={feeds}>{({ items }) => <IllFeeds feeds={items} />}</Show>
