@@ -84,7 +84,7 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
       }
     },
 
-    /** Server-sent events, without an end of their own. A comment first, so that the reader gets its answer at once. */
+    /** Server-sent events, without an end of their own. A comment first, so that the reader gets its response at once. */
     async *events({ after, asked: askNow }: StreamQuery, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
       let writtenMs = Number.NEGATIVE_INFINITY;
@@ -118,16 +118,16 @@ function cursorUnknown(after: number): AppError {
 
 /** Returns a function that asks at most once in the given time, whoever calls it. */
 function createSharedPoll(ask: ChangeStore['newestChange']): (maxAgeMs: number) => Promise<number> {
-  let answer: Promise<number> | null = null;
+  let newest: Promise<number> | null = null;
   let askedMs = 0;
   return (maxAgeMs) => {
-    if (answer === null || performance.now() - askedMs >= maxAgeMs) {
+    if (newest === null || performance.now() - askedMs >= maxAgeMs) {
       askedMs = performance.now();
-      answer = Promise.resolve(ask());
-      answer.catch(() => {
-        answer = null;
+      newest = Promise.resolve(ask());
+      newest.catch(() => {
+        newest = null;
       });
     }
-    return answer;
+    return newest;
   };
 }

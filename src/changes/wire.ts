@@ -5,7 +5,7 @@ import { NULL, statusJson, toJson } from '../urls/wire.ts';
 import type { Change, ListingSubject, UrlState } from './store.ts';
 
 // The JSON of the change feed. A key whose value is unknown is absent in listings and domains, and null in URLs, as in the
-// other answers about them.
+// other responses about them.
 
 /** The present state of listings and domains. */
 export type ChangeViews = {

@@ -17,9 +17,9 @@ export const lookUpIn =
     const found = new Map<string, Json>();
     for (let at = 0; at < urls.length; at += BATCH_URLS) {
       const batch = urls.slice(at, at + BATCH_URLS);
-      const answers = await store.lastOfMany(batch, 'last');
+      const results = await store.lastOfMany(batch, 'last');
       for (const [i, url] of batch.entries()) {
-        const last = answers[i] ?? null;
+        const last = results[i] ?? null;
         if (last !== null) found.set(url, last as Json);
       }
     }

@@ -1,7 +1,7 @@
 import { formatIp } from '../core/ip/address.ts';
 import type { ConfirmedEvent, Payload, UrlAddress, UrlDetails } from '../urls/store.ts';
 import { SHOWN_STATUS } from '../urls/timeline.ts';
-import { EVENT, toWireEvent, toWirePayload, URL_ANSWER } from '../urls/wire.ts';
+import { EVENT, toWireEvent, toWirePayload, URL_RESPONSE } from '../urls/wire.ts';
 import { fieldList, table, timeText } from './output.ts';
 import { counted } from './progress.ts';
 import { spanText } from './time.ts';
@@ -14,14 +14,14 @@ export function detailsJson(details: UrlDetails, isHistory: boolean): object {
   const [event] = events;
   const [payload] = payloads;
   const records = isHistory
-    ? { [URL_ANSWER.events]: events.map(eventJson), [URL_ANSWER.payloads]: payloads.map(toWirePayload) }
+    ? { [URL_RESPONSE.events]: events.map(eventJson), [URL_RESPONSE.payloads]: payloads.map(toWirePayload) }
     : {
-        [URL_ANSWER.status]: event === undefined ? null : statusJson(event),
-        [URL_ANSWER.payload]: payload === undefined ? null : toWirePayload(payload),
+        [URL_RESPONSE.status]: event === undefined ? null : statusJson(event),
+        [URL_RESPONSE.payload]: payload === undefined ? null : toWirePayload(payload),
       };
   return {
-    [URL_ANSWER.id]: id,
-    [URL_ANSWER.url]: url,
+    [URL_RESPONSE.id]: id,
+    [URL_RESPONSE.url]: url,
     ...records,
     addresses: addresses.map(({ ip, asn, ts }) => ({ ip: formatIp(ip), asn, ts })),
     tags,

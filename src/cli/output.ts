@@ -30,7 +30,7 @@ export function visible(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** The same for the heading of an answer: a text without visible characters is quoted. */
+/** The same for the heading of a result: a text without visible characters is quoted. */
 export function visibleQuery(text: string): string {
   return text.trim() === '' ? JSON.stringify(text) : visible(text);
 }

@@ -5,17 +5,17 @@ import { defineCommand } from './define-command.ts';
 import { print } from './output.ts';
 import type { Usage } from './usage.ts';
 
-/** How a command answers one query. */
-type Answering = {
+/** How a command finds the result of one query. */
+type QueryCommand = {
   /** For programs (`--json`): any JSON value in, one object out. */
-  answerJson(value: unknown): object;
+  resultJson(value: unknown): object;
   /** For people: whole lines of text. */
-  answerText(query: string): TextAnswer;
+  resultText(query: string): TextResult;
   /** The real form of a defanged operand; JSON from a program is never defanged. */
   refang(operand: string): string;
 };
 
-export type TextAnswer = { text: string; isRefused: boolean };
+export type TextResult = { text: string; isRefused: boolean };
 
 /** The limit of a request body. The longest URL, each of its 8,192 characters written \uXXXX, takes 49,154 bytes. */
 const LINE_MAX_BYTES = 64 * 1024;
@@ -28,34 +28,34 @@ export const UNREADABLE = {
 /** A command that answers one query per operand, or per line of standard input if there are no operands. */
 export function queriesCommand(
   { jsonOutput, ...usage }: Omit<Usage, 'flags'> & { jsonOutput: string },
-  answering: Answering,
+  command: QueryCommand,
 ): Command {
   const meaning = `read one JSON string per line of standard input, print one JSON object per line: ${jsonOutput}`;
   return defineCommand({ ...usage, isRepeated: true, flags: { json: { meaning } } }, ({ operands, flags }) =>
-    answerAll(answering, operands, flags.json === true),
+    printResults(command, operands, flags.json === true),
   );
 }
 
 /** Memory does not grow with the input. The exit code is 1 if a query was refused, but not with `--json`. */
-async function answerAll(answering: Answering, operands: string[], isJson: boolean): Promise<number> {
+async function printResults(command: QueryCommand, operands: string[], isJson: boolean): Promise<number> {
   const lines = operands.length > 0 ? [operands.map(operandLine)] : isJson ? inputLines() : nonEmptyLines();
   let code = 0;
   for await (const batch of lines) {
-    const answers = batch.map((line) => (isJson ? jsonAnswer(answering, line) : textAnswer(answering, line)));
-    if (answers.some(({ isRefused }) => isRefused)) code = 1;
-    await print(answers.map(({ text }) => text).join(''));
+    const results = batch.map((line) => (isJson ? jsonResult(command, line) : textResult(command, line)));
+    if (results.some(({ isRefused }) => isRefused)) code = 1;
+    await print(results.map(({ text }) => text).join(''));
   }
   return code;
 
   /** An operand is plain text also with `--json`. */
   function operandLine(text: string): Line {
-    return { ok: true, text: isJson ? JSON.stringify(answering.refang(text)) : text };
+    return { ok: true, text: isJson ? JSON.stringify(command.refang(text)) : text };
   }
 }
 
 /**
  * The lines of standard input, in chunks as they arrive, without a byte-order mark. Not `source.ts`, which waits for three
- * bytes: a program may send a shorter line and wait for its answer.
+ * bytes: a program may send a shorter line and wait for its result.
  */
 async function* inputLines(): AsyncGenerator<Line[]> {
   let isStart = true;
@@ -77,13 +77,13 @@ function standardInput(): AsyncIterable<Buffer> {
   return process.stdin;
 }
 
-/** Exactly one line per input line. A refusal is a normal answer, also to invalid JSON: no value is no string. */
-function jsonAnswer(answering: Answering, line: Line): TextAnswer {
-  const answer = line.ok ? answering.answerJson(parseJson(line.text)) : { error: line.error };
-  return { text: `${JSON.stringify(answer)}\n`, isRefused: false };
+/** Exactly one line per input line. A refusal is a normal result, also to invalid JSON: no value is no string. */
+function jsonResult(command: QueryCommand, line: Line): TextResult {
+  const result = line.ok ? command.resultJson(parseJson(line.text)) : { error: line.error };
+  return { text: `${JSON.stringify(result)}\n`, isRefused: false };
 }
 
-function textAnswer(answering: Answering, line: Line): TextAnswer {
+function textResult(command: QueryCommand, line: Line): TextResult {
   if (!line.ok) return { text: `refused: ${UNREADABLE[line.error]}\n`, isRefused: true };
-  return answering.answerText(withoutReturn(line.text));
+  return command.resultText(withoutReturn(line.text));
 }

@@ -177,8 +177,8 @@ function catalogueCalls({ json }: Transport) {
 }
 
 /** These paths exist on every server. */
-async function known<T>(answer: Promise<T | null>): Promise<T> {
-  const value = await answer;
+async function known<T>(response: Promise<T | null>): Promise<T> {
+  const value = await response;
   if (value === null) throw new BadRequestError('The server does not have this endpoint', { status: 404 });
   return value;
 }

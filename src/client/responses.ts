@@ -90,7 +90,7 @@ function asErrorBody(text: string): { code: number; message: string } | null {
   }
 }
 
-/** A wrong baseUrl must not look like an answer that nothing is known. */
+/** A wrong baseUrl must not look like a response that nothing is known. */
 export function isUnknown({ status, code, message }: UrlwardenError): boolean {
   return status === 404 && code === 404 && !message.startsWith('This path does not exist');
 }

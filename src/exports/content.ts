@@ -15,7 +15,7 @@ export type HostEntry = {
   host: string;
   /** The registrable domain. */
   domain: string;
-  /** Of the domain, as the API answers it at the last full hour: nodes that build the list at different times agree. */
+  /** Of the domain, as the API returns it at the last full hour: nodes that build the list at different times agree. */
   score: number;
   /** When the newest of its URLs on the list came into their status; of a domain that evidence lists, its newest piece began. */
   sinceTs: number;

@@ -39,7 +39,7 @@ export function deviceConfigurations(list: FetchedList): { device: Device; addre
 
 /**
  * A line for cron. Programs never read half a file, the old file stays if the download fails, and nothing happens while the list
- * does not change: the answer is 304 then, and there is no file, or an empty one.
+ * does not change: the response is 304 then, and there is no file, or an empty one.
  */
 function fetching(address: string, file: string, then: string): string {
   const etag = `--etag-compare ${file}.etag --etag-save ${file}.etag.new`;

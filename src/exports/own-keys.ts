@@ -43,7 +43,7 @@ const keyAdd = ({ control, now }: OwnKeyServices): Endpoint<KeyAddRequest> => ({
   method: 'POST',
   path: paths.portalListKeys,
   operationId: 'portalListKeyAdd',
-  summary: 'Make a key with which one device fetches one list; only this answer has it. Counts as a query',
+  summary: 'Make a key with which one device fetches one list; only this response has it. Counts as a query',
   body: KeyAddRequest,
   response: json(MadeKeyResponse),
   refusals: ['not_found'],

@@ -59,7 +59,7 @@ export function createListServices(options: ListServicesOptions): ListServices {
 
 type RememberedCopy<Copy> = { size: number; latest: ListCopy | null; read(): Copy | Promise<Copy> };
 
-/** Each answer of another thread is a new reference to the same shared memory. Only the first is kept and counted. */
+/** Each message of another thread is a new reference to the same shared memory. Only the first is kept and counted. */
 function useKnownBytes(copy: ListCopy, known: ListCopy | null): void {
   if (known?.etags.identity === copy.etags.identity) copy.bytes = known.bytes;
   countShared(copy.bytes);

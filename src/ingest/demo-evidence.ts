@@ -88,7 +88,7 @@ const LISTINGS: DemoListing[] = [
   { source: 'demo-attackers', dataset: 'XBL', network: '198.51.100.24', family: 'Mirai', seen: [3, 0] },
   // Expired: only in the history.
   { source: 'demo-attackers', dataset: 'XBL', network: '192.0.2.11', family: 'Gafgyt', seen: [70, 61] },
-  // On the allow list below: in no answer.
+  // On the allow list below: in no response.
   { source: 'demo-attackers', dataset: 'XBL', network: '192.0.2.53', seen: [1, 0] },
   {
     source: 'demo-spam',

@@ -96,8 +96,8 @@ function isPublic(address: string): boolean {
 export function createDnsResolver(): HostResolver {
   const dns = new DnsResolver({ timeout: TIMEOUT_MS, tries: 1 });
   const resolve = async (host: string) => {
-    const answers = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)]);
-    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    const results = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)]);
+    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   };
   return createHostResolver({ resolve, nowMs: () => performance.now(), sleep: wait });
 }

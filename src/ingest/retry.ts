@@ -104,7 +104,7 @@ export type ImportStores = {
 };
 
 /**
- * Repeats each of the writes that change nothing when they are executed twice: the answer to the first one may have been
+ * Repeats each of the writes that change nothing when they are executed twice: the response to the first one may have been
  * lost. `importStarted` is not among them, because it would add a second import.
  */
 export function withRetries({ store, control }: ImportStores, retry: Retry, recorder: ImportRecorder): ImportStores {

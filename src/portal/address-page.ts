@@ -63,7 +63,7 @@ async function listingsOf(
   const asked = ADDRESS_DATASETS.filter((dataset) => datasets.includes(dataset));
   if (asked.length === 0) return [];
   const query = { network, datasets: asked, type: 'history', sinceTs: null, untilTs: null } as const;
-  // Those of a single address are all in the first answer.
+  // Those of a single address are all in the first response.
   const modes = network.prefix === KEY_BITS ? (['listings'] as const) : (['listings', 'listed'] as const);
   const found = await Promise.all(modes.map((mode) => addresses.records({ ...query, mode, limit: LISTINGS_MAX + 1 })));
   const distinct = new Map(found.flat().map((record) => [recordKey(record), record]));

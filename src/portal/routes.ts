@@ -39,7 +39,7 @@ export function portalRoutes(services: PortalServices): Route[] {
     { endpoint: overview(services), access: 'account', charge: 'call' },
     { endpoint: usage(services), access: 'account', charge: 'call' },
     { endpoint: url(services), access: { dataset: URL_DATASET }, charge: 'query' },
-    // The answer has what the datasets of the account allow.
+    // The response has what the datasets of the account allow.
     { endpoint: address(services), access: 'account', charge: 'query' },
     { endpoint: network(services), access: 'account', charge: 'query' },
     { endpoint: domain(services), access: { dataset: DOMAIN_DATASET }, charge: 'query' },
@@ -55,7 +55,7 @@ type Page<Query> = Pick<
   find(query: Query): Promise<object>;
 };
 
-/** An endpoint whose answer is one JSON object. */
+/** An endpoint whose response is one JSON object. */
 function pageEndpoint<Query>({ schema, find, ...page }: Page<Query>): Endpoint<Query> {
   return {
     ...page,
@@ -134,7 +134,7 @@ const url = (services: PortalServices) =>
     method: 'POST',
     path: paths.portalUrl,
     operationId: 'portalUrl',
-    summary: 'Everything about one URL for one page; an unknown URL is answered with what is known about its host',
+    summary: 'Everything about one URL for one page; for an unknown URL, what is known about its host',
     body: UrlQuery,
     schema: UrlPageResponse,
     read(request) {
@@ -150,7 +150,7 @@ type NetworkQuery = WithDatasets & { network: KeyNetwork; cost: number };
 
 const PAGE_DATASETS = [...ADDRESS_DATASETS, URL_DATASET, DOMAIN_DATASET];
 
-/** An account without any of them would pay for an empty answer. */
+/** An account without any of them would pay for an empty response. */
 function readPageDatasets(request: FastifyRequest): readonly string[] {
   const datasets = datasetsOf(request);
   if (PAGE_DATASETS.some((dataset) => datasets.includes(dataset))) return datasets;
@@ -218,7 +218,7 @@ const domain = (services: PortalServices) =>
     method: 'GET',
     path: paths.portalDomain,
     operationId: 'portalDomain',
-    summary: 'Everything about one domain for one page; an unknown domain is an answer too',
+    summary: 'Everything about one domain for one page; also about an unknown domain',
     parameters: [nameParameter],
     schema: DomainPageResponse,
     read(request) {

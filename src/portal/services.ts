@@ -8,7 +8,7 @@ import type { OverviewResponse } from './schemas.ts';
 import type { Counted } from './totals.ts';
 import type { NetworkNames } from './wire.ts';
 
-/** What the answers for pages are made from. `app` takes it from the other features. */
+/** What the responses for pages are made from. `app` takes it from the other features. */
 export type PortalServices = NetworkNames & {
   store: UrlStore & ReputationStore;
   /** Unix seconds. */

@@ -4,7 +4,7 @@ import { type AddressRecord, shownDetails } from '../reputation/wire.ts';
 import type { ConfirmedEvent, UrlAddress, UrlSummary } from '../urls/store.ts';
 import { toWireEvent } from '../urls/wire.ts';
 
-// The JSON of the answers for pages. `schemas.ts` describes it.
+// The JSON of the responses for pages. `schemas.ts` describes it.
 
 /** Other URLs on the host of a URL. A search for the host finds all. */
 export const ON_HOST_MAX = 10;

@@ -9,7 +9,7 @@ import { compareNetworks } from './listing-rows.ts';
 import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts';
 
 /**
- * Answers about addresses:
+ * Responses about addresses:
  *
  *     const lists = createAddressListCopy(store, { nowMs: Date.now });
  *     const report = createAddressReport({ store, lists, now, allowReserved: false });
@@ -19,7 +19,7 @@ import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts'
  * Both return the result itself on SQLite, and a promise otherwise.
  */
 export type AddressReport = {
-  /** In the order of the answer; empty if nothing is found. */
+  /** In the order of the response; empty if nothing is found. */
   records(query: AddressQuery): Awaitable<AddressRecord[]>;
   /** The live listings of an address and of the networks around it, for scores. */
   liveListings(ip: Uint8Array, datasets: readonly AddressDataset[], nowTs: number): Awaitable<LiveListing[]>;
@@ -69,7 +69,7 @@ type ReportOptions = {
   lists: AddressListCopy;
   /** Unix seconds. */
   now(): number;
-  /** Answer also for private, reserved, documentation and multicast ranges. */
+  /** Respond also for private, reserved, documentation and multicast ranges. */
   allowReserved: boolean;
   /** `listed` does not include the networks around a single address. */
   listedExact?: boolean;

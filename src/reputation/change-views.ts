@@ -25,7 +25,7 @@ export function createChangeViews({ store, lists, now, allowReserved }: Services
   const report = createAddressReport({ store, lists, now, allowReserved });
   const findListings: FindListings = (ip) => report.liveListings(ip, ADDRESS_DATASETS, now());
 
-  /** Null if no answer ever shows the listing. */
+  /** Null if no response ever shows the listing. */
   async function view(subject: string | ListingSubject, current: ListsInMemory): Promise<ListingView | null> {
     const isDerived = typeof subject === 'string';
     const [ip, prefix, dataset] = isDerived ? [subject, KEY_BITS, 0] : subject;

@@ -8,7 +8,7 @@ import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts'
 /** `allowed`: on an allow list. `reserved`: in a private, documentation or other reserved range. */
 type ListingState = 'live' | 'expired' | 'removed' | 'allowed' | 'reserved';
 
-/** A listing, and why answers contain it or not. */
+/** A listing, and why responses contain it or not. */
 export type DescribedListing = StoredListing & {
   validUntilTs: number;
   state: ListingState;

@@ -56,7 +56,7 @@ export type ListingRemoval = {
 
 export type NetworkListEntry = { as: NetworkListKind; network: KeyNetwork; source: string; ts: number; reason: string };
 
-/** What every answer about an address needs, and what fits into memory. */
+/** What every response about an address needs, and what fits into memory. */
 export type AddressLists = {
   entries: NetworkListEntry[];
   removals: ListingRemoval[];

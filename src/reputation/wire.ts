@@ -210,7 +210,7 @@ type DomainLists = {
 
 /**
  * Everything about a domain for one page: of each list the first `limit` records, and whether there are more. Absent
- * values are null, as in all answers for pages.
+ * values are null, as in all responses for pages.
  */
 export function toWireDomainPage(report: DomainReport, lists: DomainLists, limit: number) {
   const { state, isListed, input, nowTs, evidenceTs, lastSeenTs, abused, tags, score, dimensions } = report;

@@ -57,7 +57,7 @@ export const urlBulk = (store: UrlStore): Endpoint<BulkRequest> => ({
     const body = readBulkBody(exchange.request.raw, isGzip, options.stallMs);
     const lookUp = async (urls: string[]) => withinBudget(store.lastOfMany(urls, view), options.queryBudgetMs);
     const chargeStep = (wanted: number) => charging.chargeStep(exchange, wanted);
-    const pages = answerLines({ body, format, lookUp, chargeStep, refund: charging.refund, signal: stop.signal });
+    const pages = responseLines({ body, format, lookUp, chargeStep, refund: charging.refund, signal: stop.signal });
     try {
       // Before `sendNdjson`, whose time limit is for queries: the client may take its time to send the first line.
       const first = await pages.next();
@@ -103,7 +103,7 @@ type BulkParts = {
 type BulkState = { totals: BulkTotals; charged: Set<string> };
 
 /** The pages of the response, of whole lines. */
-async function* answerLines(parts: BulkParts): AsyncGenerator<string, void, void> {
+async function* responseLines(parts: BulkParts): AsyncGenerator<string, void, void> {
   const totals = { lines: 0, distinct: 0, found: 0, invalid: 0, charged: 0 };
   const state: BulkState = { totals, charged: new Set() };
   let { format } = parts;
@@ -119,7 +119,7 @@ async function* answerLines(parts: BulkParts): AsyncGenerator<string, void, void
     format ??= formatOf(lines);
     const batch = lines.slice(0, MAX_BULK_LINES - totals.lines).map(parserOf(format));
     const foundBefore = totals.found;
-    stop = yield* answerBatch(batch, parts, state);
+    stop = yield* batchResponse(batch, parts, state);
     const isUnknown = totals.found - foundBefore <= UNKNOWN_MAX_SHARE * batch.length;
     batchLines = isUnknown ? UNKNOWN_BATCH_LINES : BATCH_LINES;
     if (stop === null && batch.length < lines.length) stop = { limit: 'lines' };
@@ -128,7 +128,7 @@ async function* answerLines(parts: BulkParts): AsyncGenerator<string, void, void
 }
 
 /** Returns why the request ends with this batch; null if it goes on. */
-async function* answerBatch(
+async function* batchResponse(
   batch: readonly BulkQuery[],
   parts: BulkParts,
   state: BulkState,
@@ -139,7 +139,7 @@ async function* answerBatch(
     const paid = charge?.weight ?? 0;
     const to = paid === fresh.length ? batch.length : batch.findIndex(({ url }) => url === fresh[paid]);
     for (let i = paid; i < fresh.length; i++) state.charged.delete(fresh[i] as string);
-    if (to > from) yield await answerPage(batch.slice(from, to), charge, parts, state);
+    if (to > from) yield await pageResponse(batch.slice(from, to), charge, parts, state);
     from = to;
     if (reached === null) continue;
     if (state.totals.lines === 0) throw reached;
@@ -175,7 +175,7 @@ async function takeStep(wanted: number, { chargeStep }: BulkParts): Promise<Step
 }
 
 /** Looks up the lines that `charge` pays for. If that fails, none of them is answered, and the charge is given back. */
-async function answerPage(
+async function pageResponse(
   page: readonly BulkQuery[],
   charge: Charge | null,
   { lookUp, refund }: BulkParts,

@@ -2,7 +2,7 @@ import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
 import { ErrorBody } from '../http/errors.ts';
 import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
 import { type Properties, type Static, Type } from '../http/schema.ts';
-import { EVENT, HISTORY_LIMIT, PAYLOAD, SEARCH_RECORD, URL_ANSWER } from './wire.ts';
+import { EVENT, HISTORY_LIMIT, PAYLOAD, SEARCH_RECORD, URL_RESPONSE } from './wire.ts';
 
 // All request and response schemas of this feature. The keys of the responses come from `wire.ts`.
 
@@ -42,26 +42,26 @@ export type UrlRequest = Static<typeof UrlRequest>;
 
 const Url = Type.String({ description: 'The normalized URL.' });
 
-export const UrlIdResponse = Type.Object({ [URL_ANSWER.id]: UrlId });
+export const UrlIdResponse = Type.Object({ [URL_RESPONSE.id]: UrlId });
 export type UrlIdResponse = Static<typeof UrlIdResponse>;
 
 export const UrlLastResponse = Type.Object({
-  [URL_ANSWER.id]: UrlId,
-  [URL_ANSWER.url]: Url,
-  [URL_ANSWER.status]: Type.Unsafe<Status | null>({
+  [URL_RESPONSE.id]: UrlId,
+  [URL_RESPONSE.url]: Url,
+  [URL_RESPONSE.status]: Type.Unsafe<Status | null>({
     ...Status,
     type: ['object', 'null'],
     description: 'Null if only payloads, addresses or tags of the URL were reported.',
   }),
-  [URL_ANSWER.payload]: Type.Unsafe<Payload | null>({ ...Payload, type: ['object', 'null'] }),
+  [URL_RESPONSE.payload]: Type.Unsafe<Payload | null>({ ...Payload, type: ['object', 'null'] }),
 });
 export type UrlLastResponse = Static<typeof UrlLastResponse>;
 
 export const UrlHistoryResponse = Type.Object({
-  [URL_ANSWER.id]: UrlId,
-  [URL_ANSWER.url]: Url,
-  [URL_ANSWER.events]: Type.Array(Event, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
-  [URL_ANSWER.payloads]: Type.Array(Payload, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
+  [URL_RESPONSE.id]: UrlId,
+  [URL_RESPONSE.url]: Url,
+  [URL_RESPONSE.events]: Type.Array(Event, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
+  [URL_RESPONSE.payloads]: Type.Array(Payload, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
 });
 export type UrlHistoryResponse = Static<typeof UrlHistoryResponse>;
 
@@ -90,7 +90,10 @@ export const SearchRecord = Type.Object({
 });
 export type SearchRecord = Static<typeof SearchRecord>;
 
-const Ref = Type.Unsafe<string | number>({ type: ['string', 'number'], description: 'Is sent back with the answer.' });
+const Ref = Type.Unsafe<string | number>({
+  type: ['string', 'number'],
+  description: 'Is sent back with the response.',
+});
 
 export const BulkRequestLine = Type.Closed({ url: UrlRequest.properties.url, ref: Type.Optional(Ref) });
 export type BulkRequestLine = Static<typeof BulkRequestLine>;
@@ -102,7 +105,7 @@ export const BulkFoundLine = Type.Object({
   ref: Type.Optional(Ref),
   found: Type.Literal(true),
   ...UrlLastResponse.properties,
-  [URL_ANSWER.payload]: Type.Optional(UrlLastResponse.properties[URL_ANSWER.payload]),
+  [URL_RESPONSE.payload]: Type.Optional(UrlLastResponse.properties[URL_RESPONSE.payload]),
 });
 export type BulkFoundLine = Static<typeof BulkFoundLine>;
 

@@ -22,8 +22,8 @@ export const PAYLOAD = {
 /** The keys of a status and of an event. */
 export const EVENT = { ts: 'ts', status: 'status', removal: 'removal', reporter: 'reporter' } as const;
 
-/** The keys of an answer about one URL; each answer has some of them. */
-export const URL_ANSWER = {
+/** The keys of a response about one URL; each response has some of them. */
+export const URL_RESPONSE = {
   id: 'id',
   url: 'url',
   status: 'status',
@@ -152,7 +152,7 @@ export const bulkFaultLine = (n: number, ref: Json | null, error: { code: number
 /** Counts of lines, and of distinct URLs. */
 export type BulkTotals = { lines: number; distinct: number; found: number; invalid: number; charged: number };
 
-/** Why a request was not answered to its end. `retry_after` is in seconds. */
+/** Why a request was not handled to its end. `retry_after` is in seconds. */
 export type BulkStop = { limit: string; retry_after?: number | undefined };
 
 export const bulkEndLine = (totals: BulkTotals, stop: BulkStop | null): string =>

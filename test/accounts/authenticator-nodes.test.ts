@@ -40,10 +40,10 @@ const CHANGES: Change[] = [
 for (const { why, make, answer } of CHANGES) {
   test(`${why} on one node takes effect on another within five seconds`, async (t) => {
     const { here, there, account, bearer } = await openNodes(t);
-    assert.equal(await answerOf(there.authenticator, bearer), account.tier);
+    assert.equal(await responseOf(there.authenticator, bearer), account.tier);
     await make(here.control, account);
     const startedMs = performance.now();
-    while ((await answerOf(there.authenticator, bearer)) !== answer) {
+    while ((await responseOf(there.authenticator, bearer)) !== answer) {
       assert.ok(performance.now() - startedMs < 5_000, 'the change did not take effect');
       await wait(20);
     }
@@ -55,7 +55,7 @@ test('a token of one node is immediately valid on another, also with a key that 
   await addKey(here.control, 'second');
   await there.authenticator.refresh();
   await addKey(here.control, 'third');
-  assert.equal(await answerOf(there.authenticator, await bearerOf(here.authenticator, account)), account.tier);
+  assert.equal(await responseOf(there.authenticator, await bearerOf(here.authenticator, account)), account.tier);
 });
 
 async function openNodes(t: TestContext) {
@@ -80,7 +80,7 @@ async function bearerOf(authenticator: Authenticator, { sub, username, generatio
 }
 
 /** The tier of the caller, or the error code. */
-async function answerOf(authenticator: Authenticator, bearer: string): Promise<string> {
+async function responseOf(authenticator: Authenticator, bearer: string): Promise<string> {
   try {
     return (await authenticator.authenticate(bearer)).account.tier;
   } catch (error) {

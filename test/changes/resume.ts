@@ -3,8 +3,8 @@ import type { Intelligence } from '../../src/app/stores.ts';
 import { parseKeyNetwork } from '../../src/core/ip/key-network.ts';
 import { URL_SOURCE } from '../../src/reputation/store.ts';
 import { listed } from '../reputation/contract/evidence.ts';
-import { lastOf } from '../urls/answers.ts';
 import { DAY, hashOf, NEW_YEAR, seen } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 import { ALL, feedOf, type Line } from './contract/reader.ts';
 
 const T = NEW_YEAR;

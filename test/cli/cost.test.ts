@@ -36,13 +36,13 @@ describe('urlwarden cost', () => {
   it('--json prints one object per line', async () => {
     const { code, stdout } = await urlwarden(['cost', '--json'], '"::ffff:0:0/96"\n"x"\n7\n\n"::/0"');
     assert.equal(code, 0);
-    const answers = stdout
+    const responses = stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    assert.deepEqual(answers[0], { canonical: '0.0.0.0/0', cost: 33 });
-    assert.match(answers[1].error, /^ip must be /);
-    assert.deepEqual(answers.slice(2), [
+    assert.deepEqual(responses[0], { canonical: '0.0.0.0/0', cost: 33 });
+    assert.match(responses[1].error, /^ip must be /);
+    assert.deepEqual(responses.slice(2), [
       { error: 'invalid_type' },
       { error: 'invalid_type' },
       { canonical: '::/0', cost: 65 },

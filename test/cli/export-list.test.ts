@@ -58,10 +58,10 @@ async function useList(place: string[], startNodes: () => Promise<RunningServer[
     const exported = await run(['export', '--list', 'hosts-malware', '--format', format]);
     const etags = new Set<string | null>();
     for (const node of nodes) {
-      const answer = await get(format, node);
-      assert.equal(answer.status, 200, format);
-      assert.equal(await answer.text(), exported, format);
-      etags.add(answer.headers.get('etag'));
+      const response = await get(format, node);
+      assert.equal(response.status, 200, format);
+      assert.equal(await response.text(), exported, format);
+      etags.add(response.headers.get('etag'));
     }
     assert.equal(etags.size, 1, format);
   }

@@ -305,7 +305,7 @@ describe('urlwarden feed', () => {
     isDown = true;
     assert.equal((await run(['run', 'own', ...allow])).code, 1);
     const failing = await run(['list']);
-    assert.match(failing.stdout, /^own +failing +url-list +1 h +never\n {2}127\.0\.0\.1:\d+ answered 500/m);
+    assert.match(failing.stdout, /^own +failing +url-list +1 h +never\n {2}127\.0\.0\.1:\d+ responded with 500/m);
     isDown = false;
     const first = await run(['run', 'own', ...allow]);
     assert.deepEqual(

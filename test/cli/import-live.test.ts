@@ -11,7 +11,7 @@ import { openIntelligence } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { newestEventOf } from '../urls/answers.ts';
+import { newestEventOf } from '../urls/results.ts';
 import { onTerminal } from './on-terminal.ts';
 import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';

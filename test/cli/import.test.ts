@@ -10,8 +10,8 @@ import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { NO_COUNTS } from '../../src/ingest/store.ts';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { newestEventOf } from '../urls/answers.ts';
 import { find } from '../urls/contract/observations.ts';
+import { newestEventOf } from '../urls/results.ts';
 import { PROGRAM, startUrlwarden, urlwarden } from './urlwarden.ts';
 
 const HEADER = 'id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\n';

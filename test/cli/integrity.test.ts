@@ -157,11 +157,11 @@ describe('urlwarden integrity', () => {
     const { code, stdout } = await urlwarden(['integrity', '--repair', '--data', demo]);
     assert.deepEqual([code, /\nRepaired: 1\n/.test(stdout)], [0, true]);
     const token = await tokenOf(server.url, DEMO_ACCOUNT);
-    const answer = await fetch(server.url + paths.urlLast, {
+    const response = await fetch(server.url + paths.urlLast, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify({ url: A }),
     });
-    assert.equal(((await answer.json()) as { status: { status: string } }).status.status, 'offline');
+    assert.equal(((await response.json()) as { status: { status: string } }).status.status, 'offline');
   });
 });

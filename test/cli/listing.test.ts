@@ -88,11 +88,14 @@ describe('urlwarden listing', { concurrency: 2 }, () => {
     assert.match((await run('show', '203.0.113.7')).stdout, /\n20\S+Z +http:\/\/203\.0\.113\.7\/x\n/);
     const allowed = await run('show', '203.0.113.9');
     assert.match(allowed.stdout, /\nallow +203\.0\.113\.8\/31 +operator\n {2}since \S+: scanner\n/);
-    assert.match(allowed.stdout, /\n203\.0\.113\.9 is on an allow list, so no answer about it contains a listing\.\n$/);
+    assert.match(
+      allowed.stdout,
+      /\n203\.0\.113\.9 is on an allow list, so no response about it contains a listing\.\n$/,
+    );
     const reserved = await run('show', '198.51.100.1');
     assert.match(
       reserved.stdout,
-      /^198\.51\.100\.1 is not listed, and was not\.\n\n198\.51\.100\.1 is reserved, so no answer/,
+      /^198\.51\.100\.1 is not listed, and was not\.\n\n198\.51\.100\.1 is reserved, so no response/,
     );
     assert.equal((await run('show', '8.8.8.8')).stdout, '8.8.8.8 is not listed, and was not.\n');
   });

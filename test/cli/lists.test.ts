@@ -21,7 +21,7 @@ test('lists fit 80 columns with long names, and COLUMNS sets another width', asy
   const control = await temporaryControl(t, dataDir);
   const run = async (...args: string[]) => (await urlwarden([...args, '--data', dataDir])).stdout;
   await run('feed', 'add', LONG, '--format', 'malwarebazaar-csv', '--url', URL);
-  const lastError = `${URL} answers 403: ${'this publisher wants a key '.repeat(5)}`;
+  const lastError = `${URL} responds with 403: ${'this publisher wants a key '.repeat(5)}`;
   await control.changeFeed(LONG, { lastError, rows: 123_456_789, lastSuccessTs: 1_767_225_600 });
   await setTier(control, { ...TIER, name: LONG.slice(0, 60) });
   await createAccount(control, { username: LONG, tier: LONG.slice(0, 60), password: 'a password of length' }, 1);
@@ -50,7 +50,7 @@ test('lists fit 80 columns with long names, and COLUMNS sets another width', asy
   const feeds = await run('feed', 'list');
   assert.match(
     feeds,
-    /^a-ver\S+…\S+ +stale +\S+ +1 h +2026-01-01T00:00:00Z +123456789\n {2}https:\S+…\S+list\.csv\n {2}answers 403: /m,
+    /^a-ver\S+…\S+ +stale +\S+ +1 h +2026-01-01T00:00:00Z +123456789\n {2}https:\S+…\S+list\.csv\n {2}responds with 403: /m,
   );
   assert.match(await run('import', 'list'), /\n {2}malwarebazaar-csv from\n {2}https:\/\/feeds\S+…\S+list\.csv\n$/);
   const env = { ...process.env, COLUMNS: '400' };

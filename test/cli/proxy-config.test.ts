@@ -23,8 +23,8 @@ for (const [name, startProxy] of [
       const { url } = await startProxy(t, ports);
       const headers = { 'x-forwarded-for': '203.0.113.9', authorization: 'Bearer x' };
       for (const bytes of [2, 20_000, 1_000_000]) {
-        const answer = await fetch(`${url}/a`, { method: 'POST', headers, body: 'x'.repeat(bytes) });
-        assert.deepEqual(await answer.json(), { authorization: 'Bearer x', address: '127.0.0.1', bytes });
+        const response = await fetch(`${url}/a`, { method: 'POST', headers, body: 'x'.repeat(bytes) });
+        assert.deepEqual(await response.json(), { authorization: 'Bearer x', address: '127.0.0.1', bytes });
       }
     });
 
@@ -34,8 +34,8 @@ for (const [name, startProxy] of [
       });
       const { url } = await startProxy(t, ports);
       const body = 'x'.repeat(8_000_000);
-      const answer = await fetch(`${url}/api/intel/v2/byobject/url/bulk`, { method: 'POST', body });
-      assert.equal(await answer.text(), '8000000');
+      const response = await fetch(`${url}/api/intel/v2/byobject/url/bulk`, { method: 'POST', body });
+      assert.equal(await response.text(), '8000000');
     });
 
     test('forwards each line of a stream at once', async (t) => {
@@ -78,23 +78,23 @@ for (const [name, startProxy] of [
       const { url } = await startProxy(t, [...one.ports, ...other.ports]);
       const counts: number[] = [];
       for (const path of ['/api/v1/login', '/api/v1/login', '//api/v1/login', '/query', '/query', '/query']) {
-        const answer = await fetch(url + path, { method: 'POST', body: '{}' });
-        assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '7']);
-        assert.equal(await answer.text(), '{"code":503}');
+        const response = await fetch(url + path, { method: 'POST', body: '{}' });
+        assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '7']);
+        assert.equal(await response.text(), '{"code":503}');
         counts.push(received.splice(0).length);
       }
       assert.deepEqual(counts, [1, 1, 1, 3, 3, 3]);
     });
 
-    test('answers 503 as JSON when no node can be reached', async (t) => {
+    test('responds with 503 as JSON when no node can be reached', async (t) => {
       const { ports, stop } = await startNodes(t, (_received, response) => response.end());
       const { url } = await startProxy(t, ports);
       stop();
       for (let i = 0; i < 3; i++) {
-        const answer = await fetch(`${url}/a`, { method: 'POST', body: '{}' });
-        assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5']);
-        assert.equal(answer.headers.get('content-type'), 'application/json');
-        assert.equal(((await answer.json()) as { code: number }).code, 503);
+        const response = await fetch(`${url}/a`, { method: 'POST', body: '{}' });
+        assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '5']);
+        assert.equal(response.headers.get('content-type'), 'application/json');
+        assert.equal(((await response.json()) as { code: number }).code, 503);
       }
     });
   });

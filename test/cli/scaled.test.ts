@@ -81,7 +81,7 @@ test('a token of one node is valid on the other, and refused there within five s
   }
 });
 
-/** Evidence with equal times and several sources, so that only a fixed order gives equal answers. */
+/** Evidence with equal times and several sources, so that only a fixed order gives equal responses. */
 function evidenceLines(nowTs: number): string {
   const ts = nowTs - 3_600;
   const listings = ['198.51.100.7', '198.51.100.8', '198.51.100.0/24', '2001:db8::/32'].flatMap((cidr) =>
@@ -103,7 +103,7 @@ function evidenceLines(nowTs: number): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-test('three nodes give byte-equal answers about addresses and domains', async (t) => {
+test('three nodes give byte-equal responses about addresses and domains', async (t) => {
   const { nodes, data } = await startNodes(t, 3, ['--qms', '1000', '--qmh', '1000', ...UNLIMITED]);
   const lines = evidenceLines(Math.floor(Date.now() / 1000));
   const imported = await urlwarden(['import', 'ndjson', '-', '--allow-reserved', '--strict', ...data], lines);
@@ -119,13 +119,13 @@ test('three nodes give byte-equal answers about addresses and domains', async (t
     ...parts.map((part) => (part === '' ? domain : `${domain}/${part}`)),
   ];
   for (const path of paths) {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       nodes.map(async ({ url }) => {
         const response = await fetch(url + path, { headers });
         return `${response.status} ${await response.text()}`;
       }),
     );
-    assert.match(answers[0] ?? '', /^200 /, path);
-    assert.equal(new Set(answers).size, 1, `${path}\n${answers.join('\n')}`);
+    assert.match(responses[0] ?? '', /^200 /, path);
+    assert.equal(new Set(responses).size, 1, `${path}\n${responses.join('\n')}`);
   }
 });

@@ -67,7 +67,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer without wa
   assert.deepEqual(messages(), Array.from({ length: outages }, () => OUTAGE).flat());
 });
 
-/** A statement waits five seconds for the database. The answer must not, also on a busy machine. */
+/** A statement waits five seconds for the database. The response must not, also on a busy machine. */
 const IN_TIME_MS = 3_000;
 
 async function inTime(url: string): Promise<{ status: number; body: string }> {

@@ -31,7 +31,7 @@ test('six stops of the nodes, two of each of three, behind nginx and HAProxy, lo
   }
 });
 
-test('a node that answers 503 and a node that was killed, behind nginx and HAProxy, are not noticed by clients', async (t) => {
+test('a node that responds with 503 and a node that was killed, behind nginx and HAProxy, are not noticed by clients', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
   const data = ['--demo', '--data', temporaryFolder(t)];
@@ -47,7 +47,7 @@ test('a node that answers 503 and a node that was killed, behind nginx and HAPro
   const sent = (count: number) => until(() => loads.every(({ outcomes }) => outcomes.length > count), 'requests');
   await sent(100);
   await redis.stop('SIGKILL');
-  // It checks once a second, and two checks must fail. nginx needs one answer.
+  // It checks once a second, and two checks must fail. nginx needs one response.
   await until(() => /Server nodes\/node2 is DOWN/.test(haproxy.child.output()), 'HAProxy has noticed it');
   const refused = await refusedBy(unready);
   await killed.stop('SIGKILL');

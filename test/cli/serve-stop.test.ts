@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseAnswers } from '../http/raw.ts';
+import { parseResponses } from '../http/raw.ts';
 import { open } from '../http/transport.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startLoad } from './keep-alive-load.ts';
@@ -43,7 +43,7 @@ describe('a stop', { concurrency: true }, () => {
     idle.write(HEALTH);
     await once(idle, 'close');
     assert.deepEqual(
-      parseAnswers(idleText).map(({ headers }) => headers.connection),
+      parseResponses(idleText).map(({ headers }) => headers.connection),
       ['keep-alive', 'close'],
     );
     assert.deepEqual(await exited, [0, null]);

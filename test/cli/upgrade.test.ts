@@ -39,12 +39,12 @@ test('a data folder of the first version opens, with all that is in it', async (
   const server = await startServer(dataDir, { log: 'pipe' }); // the feed has an address that is refused
   try {
     const authorization = await logIn(server.url, { username: 'ada', password: 'pw' });
-    const answer = await fetch(`${server.url}/api/intel/v2/byobject/url/last`, {
+    const response = await fetch(`${server.url}/api/intel/v2/byobject/url/last`, {
       method: 'POST',
       headers: { authorization },
       body: JSON.stringify({ url: 'http://203.0.113.7/bin.sh' }),
     });
-    const { status, payload } = (await answer.json()) as Record<string, Record<string, unknown>>;
+    const { status, payload } = (await response.json()) as Record<string, Record<string, unknown>>;
     assert.deepEqual([status?.status, payload?.['malware-family']], ['offline', 'Mirai']);
   } finally {
     await server.stop();

@@ -11,8 +11,8 @@ import { ADA, GOLD, key } from '../app/control-records.ts';
 import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
 import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { lastOf } from '../urls/answers.ts';
 import { seen } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 
 const URL = 'http://a.example/x';
 

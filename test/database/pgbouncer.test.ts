@@ -13,7 +13,6 @@ import { startPgbouncer } from '../servers/pgbouncer.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { lastOf } from '../urls/answers.ts';
 import {
   ALWAYS,
   bounds,
@@ -24,6 +23,7 @@ import {
   searchKey,
   seen,
 } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 
 const T = NEW_YEAR;
 /** Fewer than the connections of one node. */

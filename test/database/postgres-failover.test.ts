@@ -10,8 +10,8 @@ import { isHostFailure } from '../../src/database/postgres/faults.ts';
 import { hangPostgres } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
 import { until } from '../until.ts';
-import { lastOf } from '../urls/answers.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 
 const T = NEW_YEAR;
 /** How long the store may take to find the new primary. */

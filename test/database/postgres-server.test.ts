@@ -22,7 +22,6 @@ import * as tags from '../../src/urls/postgres/tags.ts';
 import { freePort } from '../servers/child.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { until } from '../until.ts';
-import { lastOf } from '../urls/answers.ts';
 import {
   ALWAYS,
   bounds,
@@ -34,6 +33,7 @@ import {
   searchKey,
   seen,
 } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 
 const T = NEW_YEAR;
 const URL = 'http://192.0.2.1/';
@@ -324,9 +324,9 @@ test('aborting a search does not affect other statements on its connection', asy
     abort.abort();
     await assert.rejects(searching, { name: 'AbortError' });
     await transaction`commit`;
-    const answers = await Promise.all([first, ...others]);
+    const responses = await Promise.all([first, ...others]);
     assert.deepEqual(
-      answers.map((answer) => answer?.url),
+      responses.map((response) => response?.url),
       [urls[0], ...urls],
     );
   });

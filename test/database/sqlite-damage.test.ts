@@ -73,7 +73,7 @@ test('a query that meets a damaged page gets 503, all others are answered, and n
   assert.equal((await app.inject('/healthz')).statusCode, 200);
 });
 
-test('whatever table or index is damaged, an answer is the original one or an error', async (t) => {
+test('whatever table or index is damaged, a response is the original one or an error', async (t) => {
   const { dataDir } = copyOf(t);
   const healthy = await opened(t, dataDir);
   const lookups = (store: Intelligence) =>
@@ -94,12 +94,12 @@ test('whatever table or index is damaged, an answer is the original one or an er
     damagePages(copy.path, pages);
     const store = await openIntelligence(copy);
     for (const [n, ask] of lookups(store).entries()) {
-      const answer = await (async () => ask())().catch((error) => {
+      const response = await (async () => ask())().catch((error) => {
         assert.ok(isDamaged(error), `${name}: ${error}`);
         met.add(name);
         return expected[n];
       });
-      assert.deepEqual(answer, expected[n], name);
+      assert.deepEqual(response, expected[n], name);
     }
     await store.close();
   }

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { lastOf } from '../urls/answers.ts';
 import { seen } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 
 const run = promisify(execFile);
 const isUnavailable = (error: unknown) => error instanceof AppError && error.code === 'unavailable';

@@ -83,13 +83,13 @@ test('the configurations of BIND, Unbound and nftables are valid', (t) => {
 test('the command for cron replaces the file only with a whole new one', async (t) => {
   needs('curl');
   const folder = temporaryFolder(t);
-  let answer: { status: number; body: string; isCut?: boolean } = { status: 503, body: 'no' };
+  let sent: { status: number; body: string; isCut?: boolean } = { status: 503, body: 'no' };
   const server = createServer((request, response) => {
-    const etag = `"${answer.body.length}"`;
-    const isKnown = answer.status === 200 && request.headers['if-none-match'] === etag;
-    response.writeHead(isKnown ? 304 : answer.status, { etag, ...(answer.isCut ? { 'content-length': 1_000 } : {}) });
-    if (answer.isCut) response.write(answer.body, () => response.destroy());
-    else response.end(isKnown ? undefined : answer.body);
+    const etag = `"${sent.body.length}"`;
+    const isKnown = sent.status === 200 && request.headers['if-none-match'] === etag;
+    response.writeHead(isKnown ? 304 : sent.status, { etag, ...(sent.isCut ? { 'content-length': 1_000 } : {}) });
+    if (sent.isCut) response.write(sent.body, () => response.destroy());
+    else response.end(isKnown ? undefined : sent.body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
@@ -108,7 +108,7 @@ test('the command for cron replaces the file only with a whole new one', async (
   assert.ok(!existsSync(file));
 
   const { text } = render(hostList(['evil.example']), 'squid');
-  answer = { status: 200, body: text };
+  sent = { status: 200, body: text };
   assert.equal(await run(), true);
   assert.equal(readFileSync(file, 'utf8'), text);
   assert.equal(await run(), false);
@@ -118,15 +118,15 @@ test('the command for cron replaces the file only with a whole new one', async (
     { status: 500, body: 'no' },
     { status: 200, body: longer, isCut: true },
   ]) {
-    answer = bad;
+    sent = bad;
     assert.equal(await run(), false);
     assert.equal(readFileSync(file, 'utf8'), text);
   }
   // The list is as before again, and half of the other one was left behind.
-  answer = { status: 200, body: text };
+  sent = { status: 200, body: text };
   assert.equal(await run(), false);
   assert.equal(readFileSync(file, 'utf8'), text);
-  answer = { status: 200, body: longer };
+  sent = { status: 200, body: longer };
   assert.equal(await run(), true);
   assert.equal(readFileSync(file, 'utf8'), longer);
 });

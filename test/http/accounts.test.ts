@@ -113,10 +113,10 @@ describe('every route that needs a token', () => {
       await world.refresh();
       const sent = authorization(good, world);
       const refused = async (request: InjectOptions) => {
-        const answer = await world.app.inject(sent === undefined ? request : authorized(request, sent));
-        if (queriesOnly && FREE.includes(request)) assert.equal(answer.statusCode, 200);
-        else assertError(answer, status);
-        if (challenge) assert.match(String(answer.headers['www-authenticate']), challenge);
+        const response = await world.app.inject(sent === undefined ? request : authorized(request, sent));
+        if (queriesOnly && FREE.includes(request)) assert.equal(response.statusCode, 200);
+        else assertError(response, status);
+        if (challenge) assert.match(String(response.headers['www-authenticate']), challenge);
       };
       // Together: one after the other, each would wait for another comparison with the store.
       await Promise.all(PROTECTED.map(refused));
@@ -143,7 +143,7 @@ describe('every route that needs a token', () => {
   });
 });
 
-test('no cache may keep the answer to a login', async (t) => {
+test('no cache may keep the response to a login', async (t) => {
   const { app } = await withAccounts(t);
   const payload = { username: USERNAME, password: PASSWORD, realm: 'intel' };
   const { statusCode, headers } = await app.inject({ method: 'POST', url: '/api/v1/login', payload });
@@ -170,11 +170,11 @@ describe('every route that counts queries', () => {
         assert.match(String(headers.ratelimit), new RegExp(`^"${name}";r=${left};t=\\d+$`));
       }
       for (const request of QUERIES) {
-        const answer = await app.inject(authorized(request, good));
-        assertError(answer, 429, new RegExp(`\\b${name}\\b`));
-        assert.equal(answer.headers['retry-after'], String(retryAfter));
-        assert.equal(answer.headers.ratelimit, `"${name}";r=0;t=${retryAfter}`);
-        assert.match(String(answer.headers['ratelimit-policy']), new RegExp(`"${name}";q=3;w=${retryAfter}`));
+        const response = await app.inject(authorized(request, good));
+        assertError(response, 429, new RegExp(`\\b${name}\\b`));
+        assert.equal(response.headers['retry-after'], String(retryAfter));
+        assert.equal(response.headers.ratelimit, `"${name}";r=0;t=${retryAfter}`);
+        assert.match(String(response.headers['ratelimit-policy']), new RegExp(`"${name}";q=3;w=${retryAfter}`));
       }
       assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 3);
     });

@@ -18,7 +18,7 @@ test('every path of administrators is in the route table as such', () => {
   }
 });
 
-test('they answer 401 without a token, and 403 to an account without the role', async (t) => {
+test('they respond with 401 without a token, and 403 to an account without the role', async (t) => {
   const { app, control, logIn, refresh } = await withAccounts(t);
   const token = await logIn();
   for (const request of requests) {

@@ -171,9 +171,9 @@ test('a long list of accounts is sent in pieces, and is one JSON value', async (
   for (let i = 0; i < 600; i++) await addAccount(control, { username: `user${i}`, sub: `${10_000_000 + i}` });
   const [day, month] = [windowIndex('day', NOW), windowIndex('month', NOW)];
   await control.addUsage([{ sub: '10000042', day, month, count: 42 }]);
-  const answer = await get('/accounts');
-  assert.equal(answer.headers['content-length'], undefined);
-  const { items } = answer.json() as { items: { username: string; queries_month: number }[] };
+  const response = await get('/accounts');
+  assert.equal(response.headers['content-length'], undefined);
+  const { items } = response.json() as { items: { username: string; queries_month: number }[] };
   assert.deepEqual([items.length, new Set(items.map(({ username }) => username)).size], [601, 601]);
   assert.equal(items.find(({ username }) => username === 'user42')?.queries_month, 42);
 });

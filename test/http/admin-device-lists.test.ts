@@ -62,10 +62,10 @@ describe('what administrators do with lists for devices', () => {
   test('of two lists of one name that are defined at the same time, one is refused', async (t) => {
     const { post, control, audited } = await asAdmin(t);
     const kinds = ['urls', 'hosts'];
-    const answers = await Promise.all(kinds.map((kind) => post('/lists', { name: 'own', kind })));
-    assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
-    const kept = answers.findIndex(({ statusCode }) => statusCode === 200);
-    assertError(answers[1 - kept] ?? assert.fail(), 400, /^There is already a list own/);
+    const responses = await Promise.all(kinds.map((kind) => post('/lists', { name: 'own', kind })));
+    assert.deepEqual(responses.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
+    const kept = responses.findIndex(({ statusCode }) => statusCode === 200);
+    assertError(responses[1 - kept] ?? assert.fail(), 400, /^There is already a list own/);
     assert.deepEqual(
       (await control.listDefinitions()).map(({ kind }) => kind),
       [kinds[kept]],
@@ -195,9 +195,9 @@ describe('what accounts do with their own keys', () => {
       ['addresses-bcl', false],
       ['addresses-xbl', true],
     ]);
-    const answer = await post(paths.portalListKeys, { list: 'addresses-xbl', device: 'firewall' });
-    assert.deepEqual([answer.statusCode, answer.headers['cache-control']], [200, 'no-store']);
-    const { key, ...made } = answer.json();
+    const response = await post(paths.portalListKeys, { list: 'addresses-xbl', device: 'firewall' });
+    assert.deepEqual([response.statusCode, response.headers['cache-control']], [200, 'no-store']);
+    const { key, ...made } = response.json();
     assert.match(key, /^uwk_/);
     assert.deepEqual((await get(paths.portalListKeys)).json().items, [made]);
     assert.deepEqual((await get(paths.portalListKeys, other)).json().items, []);

@@ -67,10 +67,10 @@ describe('feeds of administrators', () => {
   test('of two feeds of one name that are added at the same time, one is refused', async (t) => {
     const { post, control, audited } = await asAdmin(t);
     const urls = ['https://mirror.example/1', 'https://mirror.example/2'];
-    const answers = await Promise.all(urls.map((url) => post('/feeds', { ...OWN, url })));
-    assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
-    const kept = answers.findIndex(({ statusCode }) => statusCode === 200);
-    assertError(answers[1 - kept] ?? assert.fail(), 400, /^There is already a feed own/);
+    const responses = await Promise.all(urls.map((url) => post('/feeds', { ...OWN, url })));
+    assert.deepEqual(responses.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
+    const kept = responses.findIndex(({ statusCode }) => statusCode === 200);
+    assertError(responses[1 - kept] ?? assert.fail(), 400, /^There is already a feed own/);
     assert.equal((await control.feed('own'))?.url, urls[kept]);
     assert.deepEqual(await audited(), [`${BY_ADMIN} feed.add own`]);
   });

@@ -63,8 +63,8 @@ describe('imports of administrators', () => {
 
   test('a file that is no such format is a failed import', async (t) => {
     const world = await asAdmin(t);
-    const answer = await upload(world, 'format=url-list', Buffer.from([0x1f, 0x8b, 0x08, 1, 2, 3, 4]));
-    const { state, error } = await ended(world, answer.json().id);
+    const response = await upload(world, 'format=url-list', Buffer.from([0x1f, 0x8b, 0x08, 1, 2, 3, 4]));
+    const { state, error } = await ended(world, response.json().id);
     assert.equal(state, 'failed');
     assert.match(error, /gzip/);
   });
@@ -127,8 +127,8 @@ describe('imports of administrators', () => {
     // More than the reader of the format has read when it gives up.
     const damaged = `{"1":[{"ioc_value": nonsense\n${'x'.repeat(300_000)}`;
     socket.write(`${head}Content-Length: 1000000\r\n\r\n${damaged}`);
-    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(20_000) })) as [Buffer];
-    const [, id] = /^HTTP\/1\.1 200 OK.*"id":(\d+)/s.exec(answer.toString()) ?? assert.fail(answer.toString());
+    const [response] = (await once(socket, 'data', { signal: AbortSignal.timeout(20_000) })) as [Buffer];
+    const [, id] = /^HTTP\/1\.1 200 OK.*"id":(\d+)/s.exec(response.toString()) ?? assert.fail(response.toString());
     assert.equal((await ended(world, Number(id))).state, 'failed');
   });
 
@@ -139,8 +139,8 @@ describe('imports of administrators', () => {
     const body = `{"1":[{"ioc_value": nonsense\n${'x'.repeat(10_000_000)}`;
     const signal = AbortSignal.timeout(20_000); // a client that sends nothing more would wait for a minute
     const init = { method: 'POST', body, signal, headers: { authorization: world.authorization } };
-    const answer = await fetch(`http://127.0.0.1:${port}${ADMIN}/imports?format=threatfox-json`, init);
-    const { id } = (await answer.json()) as { id: number };
+    const response = await fetch(`http://127.0.0.1:${port}${ADMIN}/imports?format=threatfox-json`, init);
+    const { id } = (await response.json()) as { id: number };
     assert.equal((await ended(world, id)).state, 'failed');
   });
 
@@ -174,9 +174,9 @@ describe('imports of administrators', () => {
       },
     });
     const init = { method: 'POST', body, duplex: 'half', headers: { authorization: world.authorization } };
-    const answer = await fetch(`http://127.0.0.1:${port}${ADMIN}/imports?format=url-list`, init as RequestInit);
-    assert.equal(answer.status, 200);
-    const { id } = (await answer.json()) as { id: number };
+    const response = await fetch(`http://127.0.0.1:${port}${ADMIN}/imports?format=url-list`, init as RequestInit);
+    assert.equal(response.status, 200);
+    const { id } = (await response.json()) as { id: number };
     assert.equal((await ended(world, id)).added, 3);
   });
 });

@@ -93,9 +93,9 @@ describe('what administrators set by hand', () => {
     const network = { ip: new Uint8Array(16), prefix: 16 };
     await store.applyLists([{ as: 'allow', network, source: 'wide', ts: NOW, reason: '' }]);
     assert.equal((await post('/listings', { cidr: '203.0.113.7', dataset: 'XBL' })).statusCode, 200);
-    const answer = await post('/allow/remove', { cidr: '203.0.113.7' });
-    assertError(answer, 404, /is not on an allow list/);
-    assert.doesNotMatch(answer.body, /It is inside/);
+    const response = await post('/allow/remove', { cidr: '203.0.113.7' });
+    assertError(response, 404, /is not on an allow list/);
+    assert.doesNotMatch(response.body, /It is inside/);
   });
 
   test('the allow list', async (t) => {

@@ -26,10 +26,10 @@ export async function asAdmin(
   const get = (path: string) => app.inject(authorized({ method: 'GET', url: ADMIN + path }, authorization));
   const post = (path: string, payload: object = {}) =>
     app.inject(authorized({ method: 'POST', url: ADMIN + path, payload }, authorization));
-  const bodyOf = (answer: LightMyRequestResponse) => {
-    assert.equal(answer.statusCode, 200, answer.body);
-    assert.equal(answer.headers['cache-control'], 'no-store');
-    return answer.json();
+  const bodyOf = (response: LightMyRequestResponse) => {
+    assert.equal(response.statusCode, 200, response.body);
+    assert.equal(response.headers['cache-control'], 'no-store');
+    return response.json();
   };
   /** The newest entries of the audit log, the oldest of them first. */
   const audit = async (limit: number) => {
@@ -42,7 +42,7 @@ export async function asAdmin(
     authorization,
     get,
     post,
-    /** The body of an answer that must be 200. */
+    /** The body of a response that must be 200. */
     read: async (path: string) => bodyOf(await get(path)),
     change: async (path: string, payload?: object) => bodyOf(await post(path, payload)),
     /** As another account, which is no administrator and is added by the first call. */

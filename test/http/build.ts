@@ -184,10 +184,10 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
 type Answer = { statusCode: number; headers: Record<string, unknown>; body: string };
 
 /** Checks an error response. Its body has the same shape in every layer. */
-export function assertError(answer: Answer, status: number, message?: RegExp): void {
-  assert.equal(answer.statusCode, status, answer.body);
-  assert.match(String(answer.headers['content-type']), /^application\/json(;|$)/);
-  const body = JSON.parse(answer.body);
+export function assertError(response: Answer, status: number, message?: RegExp): void {
+  assert.equal(response.statusCode, status, response.body);
+  assert.match(String(response.headers['content-type']), /^application\/json(;|$)/);
+  const body = JSON.parse(response.body);
   assert.deepEqual(Object.keys(body).sort(), ['code', 'message']);
   assert.equal(body.code, status);
   assert.equal(typeof body.message, 'string');

@@ -7,7 +7,7 @@ import type { ObservationInput } from '../../src/core/observation.ts';
 import { temporaryIntelligence } from '../engine.ts';
 import { liveBytes } from '../live-bytes.ts';
 import { BASE, lines, NOW, settled, until } from './build.ts';
-import { parseAnswers } from './raw.ts';
+import { parseResponses } from './raw.ts';
 import { open, reset } from './transport.ts';
 import { authorized, LIMITS, type World, withAccounts } from './with-accounts.ts';
 
@@ -77,11 +77,11 @@ test('a client that does not read may send everything, and the output waits for 
   });
   socket.resume();
   await once(socket, 'close');
-  const answers = lines(parseAnswers(text)[0]?.body ?? '') as { n: number }[];
+  const responses = lines(parseResponses(text)[0]?.body ?? '') as { n: number }[];
   const end = { end: true, lines: COUNT, distinct: COUNT, found: 0, invalid: 0, charged: COUNT };
-  assert.deepEqual(answers.pop(), end);
+  assert.deepEqual(responses.pop(), end);
   assert.deepEqual(
-    answers.map(({ n }) => n),
+    responses.map(({ n }) => n),
     Array.from({ length: COUNT }, (_, i) => i + 1),
   );
   assert.deepEqual([lookedUp.length, await chargedOf(world)], [COUNT, COUNT]);
@@ -136,16 +136,16 @@ test('10,000 lines are answered in their order, with exact totals, plain and pac
   const ask = (payload: string | Buffer, headers: object) =>
     world.app.inject({ method: 'POST', url: PATH, payload, headers: { ...NDJSON, authorization, ...headers } });
   const response = await ask(body, {});
-  const answers = lines(response.body) as Record<string, unknown>[];
-  const end = answers.pop();
-  for (const [i, answer] of answers.entries()) {
+  const responses = lines(response.body) as Record<string, unknown>[];
+  const end = responses.pop();
+  for (const [i, response] of responses.entries()) {
     const result = sent[i]?.result;
     const base = { n: i + 1, ref: i };
     if (result === REFUSED) {
-      const { error, ...rest } = answer as { error: { code: number } };
+      const { error, ...rest } = response as { error: { code: number } };
       assert.deepEqual([rest, error.code], [base, REFUSED]);
-    } else if (result === 'unknown') assert.deepEqual(answer, { ...base, found: false });
-    else assert.deepEqual(answer, { ...base, found: true, ...stored[result?.known ?? 0] });
+    } else if (result === 'unknown') assert.deepEqual(response, { ...base, found: false });
+    else assert.deepEqual(response, { ...base, found: true, ...stored[result?.known ?? 0] });
   }
   const count = (isOfKind: (result: unknown) => boolean) => sent.filter(({ result }) => isOfKind(result)).length;
   const found = count((result) => typeof result === 'object');

@@ -27,10 +27,10 @@ test('no URL is missed once another process has stored it', async (t) => {
     const urls = Array.from({ length: to - from }, (_, i) => urlAt(from + i));
     const unknown = urls.slice(0, MAX_BULK_LINES - urls.length).map((url) => `${url}~`);
     const payload = Buffer.from([...urls, ...unknown].join('\n'));
-    const answers = lines((await app.inject({ method: 'POST', url: `${BASE}/bulk`, payload })).body);
-    const { lines: count, found } = answers.at(-1) as { lines: number; found: number };
+    const responses = lines((await app.inject({ method: 'POST', url: `${BASE}/bulk`, payload })).body);
+    const { lines: count, found } = responses.at(-1) as { lines: number; found: number };
     assert.equal(count, urls.length + unknown.length);
-    const missed = urls.filter((_, i) => (answers[i] as { found?: boolean }).found !== true);
+    const missed = urls.filter((_, i) => (responses[i] as { found?: boolean }).found !== true);
     assert.deepEqual(missed, []);
     assert.equal(found, urls.length);
   }

@@ -34,9 +34,9 @@ const endOf = (count: number, rest: object = {}) => ({
   ...rest,
 });
 /** The lines of a response, and its last one. */
-function parsed(body: string): { answers: Line[]; end: End } {
+function parsed(body: string): { responses: Line[]; end: End } {
   const all = lines(body);
-  return { answers: all.slice(0, -1) as Line[], end: all.at(-1) as End };
+  return { responses: all.slice(0, -1) as Line[], end: all.at(-1) as End };
 }
 
 const withToken = async (world: World, request: InjectOptions, token?: string) => {
@@ -51,8 +51,8 @@ describe('the lines', () => {
     const payload = { sha256: 'cd'.repeat(32) };
     const { app } = await build(t, { observations: [{ ts: NOW, url, status: null, payload }] });
     for (const view of ['last', 'status']) {
-      const { answers } = parsed((await app.inject(bulk(`${url}\n`, {}, `?view=${view}`))).body);
-      const [{ id, status }] = answers as [Line & { status: unknown }];
+      const { responses } = parsed((await app.inject(bulk(`${url}\n`, {}, `?view=${view}`))).body);
+      const [{ id, status }] = responses as [Line & { status: unknown }];
       assert.deepEqual([typeof id, status], ['number', null]);
     }
   });
@@ -72,18 +72,18 @@ describe('the lines', () => {
     assert.equal(response.statusCode, 200, response.body);
     assert.equal(response.headers['content-type'], 'application/x-ndjson');
     assert.ok(response.headers.ratelimit);
-    const { answers, end } = parsed(response.body);
+    const { responses, end } = parsed(response.body);
     const last = JSON.parse(String(await world.store.urlLast(KNOWN)));
     const site = JSON.parse(String(await world.store.urlLast('http://site.example/x')));
-    assert.deepEqual(answers, [
+    assert.deepEqual(responses, [
       { n: 1, ref: 'a', found: true, ...last },
       { n: 2, ref: 2, found: false },
-      { n: 3, ref: 3, error: { code: 400, message: answers[2]?.error?.message } },
+      { n: 3, ref: 3, error: { code: 400, message: responses[2]?.error?.message } },
       { n: 4, error: { code: 400, message: 'The line is not valid JSON' } },
       { n: 5, found: true, ...last },
       { n: 6, found: true, ...site },
     ]);
-    assert.match(answers[2]?.error?.message ?? '', /^url: The URL has no scheme/);
+    assert.match(responses[2]?.error?.message ?? '', /^url: The URL has no scheme/);
     assert.deepEqual(end, { end: true, lines: 6, distinct: 3, found: 3, invalid: 2, charged: 3 });
     assert.deepEqual(Object.values(await currentOf(world)), [3, 3, 3, 3, 3]);
   });
@@ -91,8 +91,8 @@ describe('the lines', () => {
   test('have no payload with view=status', async (t) => {
     const world = await withAccounts(t);
     const { payload: _payload, ...status } = JSON.parse(String(await world.store.urlLast(KNOWN)));
-    const { answers } = parsed((await withToken(world, bulk(KNOWN, {}, '?view=status'))).body);
-    assert.deepEqual(answers, [{ n: 1, found: true, ...status }]);
+    const { responses } = parsed((await withToken(world, bulk(KNOWN, {}, '?view=status'))).body);
+    assert.deepEqual(responses, [{ n: 1, found: true, ...status }]);
   });
 
   for (const [type, payload, isFound] of [
@@ -107,17 +107,17 @@ describe('the lines', () => {
     test(`${payload.trim()} with the content type ${type} is ${isFound ? 'read' : 'an error'}`, async (t) => {
       const { app } = await build(t, { observations: [{ ts: NOW, url: KNOWN }] });
       const response = await app.inject(bulk(payload, type === undefined ? {} : { 'content-type': type }));
-      const { answers } = parsed(response.body);
-      assert.deepEqual([answers.length, answers[0]?.found ?? false], [1, isFound]);
+      const { responses } = parsed(response.body);
+      assert.deepEqual([responses.length, responses[0]?.found ?? false], [1, isFound]);
     });
   }
 
   test('are read as NDJSON also after a line that is too long', async (t) => {
     const { app } = await build(t, { observations: [{ ts: NOW, url: KNOWN }] });
-    const { answers } = parsed(
+    const { responses } = parsed(
       (await app.inject(bulk(`{"url":"${'x'.repeat(64 * 1024)}"}\n{"url":"${KNOWN}"}\n`))).body,
     );
-    assert.deepEqual([answers[0]?.error?.code, answers[1]?.found], [400, true]);
+    assert.deepEqual([responses[0]?.error?.code, responses[1]?.found], [400, true]);
   });
 
   test('of an empty body are none', async (t) => {
@@ -132,9 +132,9 @@ describe('the lines', () => {
     assert.deepEqual(parsed((await app.inject(bulk(packed, gzip))).body).end, endOf(5_000));
     assertError(await app.inject(bulk('no gzip', gzip)), 400, /gzip/);
     const cut = parsed((await app.inject(bulk(packed.subarray(0, packed.length - 12), gzip))).body);
-    assert.equal(cut.answers.at(-1)?.error?.message, 'The body is not valid gzip from here on');
+    assert.equal(cut.responses.at(-1)?.error?.message, 'The body is not valid gzip from here on');
     assert.equal(cut.end.invalid, 1);
-    assert.equal(cut.end.charged, cut.answers.length - 1);
+    assert.equal(cut.end.charged, cut.responses.length - 1);
     assertError(await app.inject(bulk('x', { 'content-encoding': 'br' })), 400, /Content-Encoding/);
   });
 
@@ -162,8 +162,8 @@ describe('the lines', () => {
 describe('the bounds', () => {
   test('end at 10,000 lines', async (t) => {
     const world = await withAccounts(t);
-    const { answers, end } = parsed((await withToken(world, bulk(`${urlsOf(10_001)}\n`))).body);
-    assert.deepEqual([answers.length, answers.at(-1)?.n], [10_000, 10_000]);
+    const { responses, end } = parsed((await withToken(world, bulk(`${urlsOf(10_001)}\n`))).body);
+    assert.deepEqual([responses.length, responses.at(-1)?.n], [10_000, 10_000]);
     assert.deepEqual(end, endOf(10_000, { stopped_at: 10_001, limit: 'lines' }));
     assert.equal((await currentOf(world)).qpm, 10_000);
     assert.deepEqual(parsed((await withToken(world, bulk(`${urlsOf(10_000)}\n\n`))).body).end, endOf(10_000));
@@ -191,9 +191,9 @@ describe('the bounds', () => {
 
   test('a line over 64 KiB is an error of that line', async (t) => {
     const { app } = await build(t);
-    const { answers } = parsed((await app.inject(bulk(`http://a.example/${'x'.repeat(65_536)}\n${KNOWN}`))).body);
-    assert.match(answers[0]?.error?.message ?? '', /64 KiB/);
-    assert.deepEqual(answers[1], { n: 2, found: false });
+    const { responses } = parsed((await app.inject(bulk(`http://a.example/${'x'.repeat(65_536)}\n${KNOWN}`))).body);
+    assert.match(responses[0]?.error?.message ?? '', /64 KiB/);
+    assert.deepEqual(responses[1], { n: 2, found: false });
   });
 });
 
@@ -201,8 +201,8 @@ describe('the limits', () => {
   test('of a month end the request where they are reached', async (t) => {
     const world = await withAccounts(t, { qmh: 750 });
     const body = `${urlsOf(700)}${urlsOf(700)}no URL\n${urlsOf(100, 700)}`;
-    const { answers, end } = parsed((await withToken(world, bulk(body))).body);
-    assert.deepEqual([answers.length, answers.at(-1)?.n], [1_451, 1_451]);
+    const { responses, end } = parsed((await withToken(world, bulk(body))).body);
+    assert.deepEqual([responses.length, responses.at(-1)?.n], [1_451, 1_451]);
     const month = 31 * 86_400;
     const stopped = { stopped_at: 1_452, limit: 'qmh', retry_after: month };
     assert.deepEqual(end, endOf(750, { lines: 1_451, invalid: 1, ...stopped }));
@@ -291,7 +291,7 @@ describe('a client', () => {
     const socket = open(port);
     await once(socket, 'connect');
     socket.pause();
-    // Lines whose answers are larger than what the kernel takes.
+    // Lines whose responses are larger than what the kernel takes.
     const body = `{"ref":"${'r'.repeat(800)}","url":"http://a.example/"}\n`.repeat(9_900);
     const head = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
     await new Promise((resolve) => socket.write(head + body, resolve));
@@ -342,15 +342,15 @@ describe('a client', () => {
       options: { headersTimeoutMs: 100, requestTimeoutMs: 100, connectionsCheckMs: 20 },
     });
     const socket = open(port);
-    let answer = '';
+    let response = '';
     socket
       .on('error', () => {})
       .on('data', (chunk) => {
-        answer += chunk;
+        response += chunk;
       });
     await once(socket, 'connect');
     socket.write(`POST ${PATH}?view=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 100\r\n\r\n`);
     await once(socket, 'close');
-    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(response, /^HTTP\/1\.1 400 /);
   });
 });

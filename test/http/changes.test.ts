@@ -33,10 +33,10 @@ function openEvents(t: TestContext, port: number, path: string, lastId?: string)
 
 test('changes: NDJSON from a cursor to the newest entry, and the newest number in a header', async (t) => {
   const { app } = await build(t, { observations: [observed(1), observed(2)] });
-  const answer = await app.inject(paths.changes);
-  assert.equal(answer.statusCode, 200);
-  assert.match(String(answer.headers['content-type']), /^application\/x-ndjson/);
-  const all = lines(answer.body) as Line[];
+  const response = await app.inject(paths.changes);
+  assert.equal(response.statusCode, 200);
+  assert.match(String(response.headers['content-type']), /^application\/x-ndjson/);
+  const all = lines(response.body) as Line[];
   assert.deepEqual(all.map(({ op, kind, key }) => `${op} ${kind} ${key}`).sort(), [
     'add domain host1.example',
     'add domain host2.example',
@@ -45,7 +45,7 @@ test('changes: NDJSON from a cursor to the newest entry, and the newest number i
   ]);
   const [first] = all as [Line];
   const newest = all.at(-1)?.seq ?? 0;
-  assert.equal(answer.headers['newest-change'], String(newest));
+  assert.equal(response.headers['newest-change'], String(newest));
   assert.deepEqual(lines((await app.inject(`${paths.changes}?after=${first.seq}`)).body), all.slice(1));
   assert.deepEqual(lines((await app.inject(`${paths.changes}?after=${first.seq}&limit=2`)).body), all.slice(1, 3));
   assert.equal((await app.inject(`${paths.changes}?after=${newest}`)).body, '');
@@ -92,9 +92,9 @@ test('changes: kinds of datasets that the account does not have are left out; wi
       observations: [observed(1)],
       services: { authenticate: () => ({ ...OPERATOR, limits: { ...OPERATOR.limits, ads: [...ads] } }) },
     });
-    const answer = await app.inject({ url: paths.changes, headers: { authorization: 'Bearer x' } });
-    if (kinds === null) assertError(answer, 403);
-    else assert.deepEqual([...new Set((lines(answer.body) as Line[]).map(({ kind }) => kind))], kinds);
+    const response = await app.inject({ url: paths.changes, headers: { authorization: 'Bearer x' } });
+    if (kinds === null) assertError(response, 403);
+    else assert.deepEqual([...new Set((lines(response.body) as Line[]).map(({ kind }) => kind))], kinds);
   }
 });
 

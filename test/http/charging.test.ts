@@ -169,8 +169,8 @@ test('limits returns the limits and counts of the account', async (t) => {
   });
   const good = await logIn();
   await app.inject(authorized(QUERIES[0] as InjectOptions, good));
-  const answer = await app.inject(authorized(LIMITS, good));
-  assert.deepEqual(answer.json(), {
+  const response = await app.inject(authorized(LIMITS, good));
+  assert.deepEqual(response.json(), {
     status: 200,
     code: 200,
     account: { sub, usr: USERNAME },
@@ -215,8 +215,8 @@ test('of 2,000 concurrent queries with 1,000 left, exactly 1,000 are admitted', 
   const { app, logIn } = await withAccounts(t, { qmh: 1_000 });
   const good = await logIn();
   const request = authorized(QUERIES[1] as InjectOptions, good);
-  const answers = await Promise.all(Array.from({ length: 2_000 }, () => app.inject(request)));
-  const byStatus = Map.groupBy(answers, ({ statusCode }) => statusCode);
+  const responses = await Promise.all(Array.from({ length: 2_000 }, () => app.inject(request)));
+  const byStatus = Map.groupBy(responses, ({ statusCode }) => statusCode);
   assert.deepEqual([byStatus.get(200)?.length, byStatus.get(429)?.length], [1_000, 1_000]);
   assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1_000);
 });

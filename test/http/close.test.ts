@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { closeServer, endKeepAlive } from '../../src/http/server.ts';
 import { BASE, linesOf, serve, stubStore, until } from './build.ts';
-import { exchange, parseAnswers } from './raw.ts';
+import { exchange, parseResponses } from './raw.ts';
 import { open, origin } from './transport.ts';
 
 const LINE = linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
@@ -41,8 +41,8 @@ describe('after the end of keep-alive', () => {
       const { app, port } = await serve(t, { services: { store } });
       endKeepAlive(app);
       const { text, reset } = await exchange(port, bytes);
-      const answers = parseAnswers(text).map(({ statusCode, headers }) => [statusCode, headers.connection]);
-      assert.deepEqual([answers, reset], [[[status, 'close']], false]);
+      const responses = parseResponses(text).map(({ statusCode, headers }) => [statusCode, headers.connection]);
+      assert.deepEqual([responses, reset], [[[status, 'close']], false]);
     });
   }
 
@@ -67,7 +67,7 @@ describe('after the end of keep-alive', () => {
     idle.write(get('/healthz'));
     await Promise.all([once(busy, 'close'), once(idle, 'close')]);
     assert.deepEqual(
-      [texts.busy, texts.idle].map((text) => parseAnswers(text).map(({ headers }) => headers.connection)),
+      [texts.busy, texts.idle].map((text) => parseResponses(text).map(({ headers }) => headers.connection)),
       [['close'], ['keep-alive', 'close']],
     );
   });
@@ -77,7 +77,7 @@ describe('after the end of keep-alive', () => {
     endKeepAlive(app);
     const { text } = await exchange(port, get('/healthz') + get('/nowhere') + get('/healthz'));
     assert.deepEqual(
-      parseAnswers(text).map(({ statusCode, headers }) => [statusCode, headers.connection]),
+      parseResponses(text).map(({ statusCode, headers }) => [statusCode, headers.connection]),
       [
         [200, 'keep-alive'],
         [404, 'keep-alive'],
@@ -90,8 +90,8 @@ describe('after the end of keep-alive', () => {
     const { app, port } = await serve(t, { services: { store: stubStore({}) } });
     endKeepAlive(app);
     const { text, reset } = await exchange(port, post('/nowhere', ' '.repeat(20_000_000))); // more than the kernel buffers
-    const answers = parseAnswers(text).map(({ statusCode, headers }) => [statusCode, headers.connection]);
-    assert.deepEqual([answers, reset], [[[404, 'close']], false]);
+    const responses = parseResponses(text).map(({ statusCode, headers }) => [statusCode, headers.connection]);
+    assert.deepEqual([responses, reset], [[[404, 'close']], false]);
   });
 });
 
@@ -110,14 +110,14 @@ const CLIENTS = `
     Atomics.store(sent, 0, 1);
     Atomics.notify(sent, 0);
   };
-  const answers = Array.from({ length: waiting }, () => new Promise((resolve) => {
+  const responses = Array.from({ length: waiting }, () => new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.write('GET /healthz HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n', written);
     socket.on('data', (chunk) => { answered += String(chunk).startsWith('HTTP/1.1 200') ? 1 : 0; });
     socket.on('error', () => {});
     socket.on('close', resolve);
   }));
-  Promise.all(answers).then(() => parentPort.postMessage(answered));
+  Promise.all(responses).then(() => parentPort.postMessage(answered));
 `;
 
 describe('closing', () => {
@@ -180,7 +180,7 @@ describe('closing', () => {
     await until(() => text.endsWith('\r\n0\r\n\r\n'));
     second.resolve(null);
     await Promise.all([closed, once(socket, 'close')]);
-    const [, late] = parseAnswers(text);
+    const [, late] = parseResponses(text);
     assert.deepEqual([late?.statusCode, late?.headers.connection], [404, 'close']);
   });
 

@@ -6,7 +6,7 @@ import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { textOf } from '../metrics/text.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
-import { exchange, parseAnswers } from './raw.ts';
+import { exchange, parseResponses } from './raw.ts';
 import { connectionEvent, open, origin, reset } from './transport.ts';
 
 const CLOSE = 'Host: a\r\nConnection: close\r\n';
@@ -76,24 +76,24 @@ describe('below Fastify', () => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     for (const [what, bytes, status] of REFUSED) {
       const { text } = await exchange(port, Buffer.from(bytes, 'latin1'));
-      const answers = parseAnswers(text);
-      assert.equal(answers.length, 1, `${what}: ${text}`);
-      for (const answer of answers) assertError(answer, status);
+      const responses = parseResponses(text);
+      assert.equal(responses.length, 1, `${what}: ${text}`);
+      for (const response of responses) assertError(response, status);
     }
   });
 
   test('an unusual but valid request is answered', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     for (const [what, bytes] of ACCEPTED) {
-      const [answer, ...more] = parseAnswers((await exchange(port, bytes)).text);
-      assert.deepEqual([answer?.statusCode, answer?.body, more], [200, '{"status":"ok"}', []], what);
+      const [response, ...more] = parseResponses((await exchange(port, bytes)).text);
+      assert.deepEqual([response?.statusCode, response?.body, more], [200, '{"status":"ok"}', []], what);
     }
   });
 
   test('OPTIONS * returns the methods of the whole server', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
-    const [answer] = parseAnswers((await exchange(port, `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`)).text);
-    assert.deepEqual([answer?.statusCode, answer?.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
+    const [response] = parseResponses((await exchange(port, `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`)).text);
+    assert.deepEqual([response?.statusCode, response?.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
   });
 
   test('the response to HEAD has no body, also when it is an error', async (t) => {
@@ -120,7 +120,7 @@ describe('below Fastify', () => {
       const { text } = await exchange(port, `${head}{}`);
       const [first = '', ...rest] = text.split('\r\n\r\n');
       assert.equal(first, 'HTTP/1.1 100 Continue');
-      assert.equal(parseAnswers(rest.join('\r\n\r\n'))[0]?.statusCode, status);
+      assert.equal(parseResponses(rest.join('\r\n\r\n'))[0]?.statusCode, status);
     }
   });
 
@@ -139,9 +139,9 @@ describe('below Fastify', () => {
   test('another expectation gets 417, and the connection is closed, since the body may never be sent', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const head = `POST ${BASE}/last HTTP/1.1\r\nHost: a\r\nExpect: foo\r\nContent-Length: 33\r\n\r\n`;
-    const [answer, ...others] = parseAnswers((await exchange(port, head)).text);
-    assertError(answer as never, 417);
-    assert.equal(answer?.headers.connection, 'close');
+    const [response, ...others] = parseResponses((await exchange(port, head)).text);
+    assertError(response as never, 417);
+    assert.equal(response?.headers.connection, 'close');
     assert.deepEqual(others, []);
   });
 
@@ -161,9 +161,9 @@ describe('below Fastify', () => {
       const services = { store: stubStore({}), ...(status === 401 && { authenticate: refuse }) };
       const { port } = await serve(t, { services });
       const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
-      const [answer, ...others] = parseAnswers((await exchange(port, head)).text);
-      assertError(answer as never, status);
-      assert.equal(answer?.headers.connection, 'close');
+      const [response, ...others] = parseResponses((await exchange(port, head)).text);
+      assertError(response as never, status);
+      assert.equal(response?.headers.connection, 'close');
       assert.deepEqual(others, []);
     });
   }
@@ -181,9 +181,9 @@ describe('an incomplete request', () => {
   test('gets 408 after the timeout', { timeout: 20_000 }, async (t) => {
     const check = async ([what, bytes, options]: (typeof LATE)[number]) => {
       const { port } = await serve(t, { services: { store: stubStore({}) }, options });
-      const answers = parseAnswers((await exchange(port, bytes)).text);
-      assert.equal(answers.length, 1, what);
-      for (const answer of answers) assertError(answer, 408);
+      const responses = parseResponses((await exchange(port, bytes)).text);
+      assert.equal(responses.length, 1, what);
+      for (const response of responses) assertError(response, 408);
     };
     await Promise.all(LATE.map(check));
   });
@@ -221,9 +221,9 @@ describe('a connection', () => {
   test('can be used for the next request after a refused body', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     for (const [what, bytes, status] of EARLY) {
-      const answers = parseAnswers((await exchange(port, bytes + HEALTH)).text);
+      const responses = parseResponses((await exchange(port, bytes + HEALTH)).text);
       assert.deepEqual(
-        answers.map(({ statusCode }) => statusCode),
+        responses.map(({ statusCode }) => statusCode),
         [status, 200],
         what,
       );
@@ -238,7 +238,7 @@ describe('a connection', () => {
       sized(`${BASE}/last`, 200_000, 'abcde'),
     ];
     const check = async (bytes: string) =>
-      assert.equal(parseAnswers((await exchange(port, bytes)).text).length, 1, bytes);
+      assert.equal(parseResponses((await exchange(port, bytes)).text).length, 1, bytes);
     await Promise.all(broken.map(check));
   });
 
@@ -254,7 +254,7 @@ describe('a connection', () => {
     socket.write('zz\r\n');
     await new Promise((resolve) => socket.on('close', resolve));
     assert.deepEqual(
-      parseAnswers(text).map(({ statusCode }) => statusCode),
+      parseResponses(text).map(({ statusCode }) => statusCode),
       [404],
     );
   });
@@ -283,7 +283,7 @@ describe('a connection', () => {
     assert.equal(text, '');
     gate.resolve(null);
     await closed;
-    return parseAnswers(text).map(({ statusCode }) => statusCode);
+    return parseResponses(text).map(({ statusCode }) => statusCode);
   }
   // On a busy machine the slow request itself needs a while to arrive.
   const LATE_TIMES = { requestTimeoutMs: 1_000, headersTimeoutMs: 500, connectionsCheckMs: 10 };
@@ -304,7 +304,7 @@ describe('a connection', () => {
   test('gets its error response although the client keeps sending', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const { text, reset } = await exchange(port, `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000_000)}`);
-    for (const answer of parseAnswers(text)) assertError(answer, 431);
+    for (const response of parseResponses(text)) assertError(response, 431);
     assert.ok(text !== '' && !reset);
   });
 
@@ -334,8 +334,8 @@ describe('a connection', () => {
     const socket = open(port, '127.0.0.1', { allowHalfOpen: true });
     const [served] = await accepted;
     socket.end(`GET ${BASE}/1/statuses HTTP/1.1\r\nHost: a\r\n\r\n`);
-    const [answer] = parseAnswers((await socket.toArray()).join(''));
-    assertError(answer as never, 401);
+    const [response] = parseResponses((await socket.toArray()).join(''));
+    assertError(response as never, 401);
   });
 
   test('that is idle stays open longer than load balancers keep it, and the response says how long', async (t) => {
@@ -355,7 +355,7 @@ describe('a connection', () => {
       const head = `POST ${path} HTTP/1.1\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n`;
       const { text, reset } = await exchange(port, head + body);
       assert.deepEqual(
-        parseAnswers(text).map(({ statusCode }) => statusCode),
+        parseResponses(text).map(({ statusCode }) => statusCode),
         [status],
       );
       assert.equal(reset, false);

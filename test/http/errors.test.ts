@@ -68,14 +68,14 @@ describe('every route', () => {
       const others = METHODS.filter((name) => name !== 'CONNECT' && !allowed.includes(name));
       assert.ok(others.length > 25);
       for (const other of others) {
-        const answer = await app.inject({
+        const response = await app.inject({
           method: other as Method,
           url,
           payload: '{',
           headers: { 'content-type': 'x' },
         });
-        assertError(answer, 405);
-        assert.equal(answer.headers.allow, allowed.join(', '));
+        assertError(response, 405);
+        assert.equal(response.headers.allow, allowed.join(', '));
       }
     }
   });
@@ -83,9 +83,9 @@ describe('every route', () => {
   test('answers OPTIONS with 204 and Allow', async (t) => {
     const { app } = await build(t);
     for (const [url, ofPath] of byPath) {
-      const answer = await app.inject({ method: 'OPTIONS', url });
-      assert.deepEqual([answer.statusCode, answer.body], [204, '']);
-      assert.equal(answer.headers.allow, allowOf(ofPath.map(({ method }) => method)).join(', '));
+      const response = await app.inject({ method: 'OPTIONS', url });
+      assert.deepEqual([response.statusCode, response.body], [204, '']);
+      assert.equal(response.headers.allow, allowOf(ofPath.map(({ method }) => method)).join(', '));
     }
   });
 
@@ -167,9 +167,9 @@ describe('every route', () => {
       for (const type of [...types, undefined]) {
         const headers = type === undefined ? {} : { 'content-type': type };
         const [body, status] = goodBody(path);
-        const answer = await app.inject({ method: 'POST', url, payload: Buffer.from(body), headers });
-        if (status === 200) assert.equal(answer.statusCode, status);
-        else assertError(answer, status, /known|match|failed|wrong|There is no/);
+        const response = await app.inject({ method: 'POST', url, payload: Buffer.from(body), headers });
+        if (status === 200) assert.equal(response.statusCode, status);
+        else assertError(response, status, /known|match|failed|wrong|There is no/);
       }
     }
   });
@@ -189,8 +189,8 @@ test('values in a body are not coerced to other types', async (t) => {
   const { app } = await build(t);
   for (const path of ['id', 'last', 'history']) {
     for (const url of [123, null, true, ['http://a.example/'], { toString: 'x' }]) {
-      const answer = await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: { url } });
-      assertError(answer, 400, /"url" must be a string/);
+      const response = await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: { url } });
+      assertError(response, 400, /"url" must be a string/);
     }
     const extra = { url: 'http://a.example/', limit: 1 };
     assertError(await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: extra }), 400, /"limit"/);
@@ -259,9 +259,9 @@ describe('when the store fails', () => {
         log.length = 0;
         const headers = { authorization: 'Bearer hidden' };
         const payload = method === 'POST' ? { payload: goodBody(path)[0] } : {};
-        const answer = await app.inject({ method, url, headers, ...payload });
-        assertError(answer, 500);
-        assert.doesNotMatch(answer.body, /secret/);
+        const response = await app.inject({ method, url, headers, ...payload });
+        assertError(response, 500);
+        assert.doesNotMatch(response.body, /secret/);
         assert.equal(log.length, 1, log.join(''));
         assert.equal(JSON.parse(String(log[0])).level, 50);
         assert.doesNotMatch(String(log[0]), /hidden|a\.example/);
@@ -277,10 +277,10 @@ describe('when the store fails', () => {
       const store = fail(new AppError('unavailable', 'disk /secret is gone', options));
       const { app } = await build(t, { services: { store } });
       for (const { method, url, path } of queries) {
-        const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path)[0] }) });
-        assertError(answer, 503);
-        assert.equal(answer.headers['retry-after'], retryAfter);
-        assert.doesNotMatch(answer.body, /secret/);
+        const response = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path)[0] }) });
+        assertError(response, 503);
+        assert.equal(response.headers['retry-after'], retryAfter);
+        assert.doesNotMatch(response.body, /secret/);
       }
     }
   });

@@ -10,8 +10,8 @@ const NO_DATA = { newest_event_ts: null, confirmed_ts: null };
 test('a server with a working store is up and ready', async (t) => {
   const { app } = await build(t);
   for (const url of ['/healthz', '/readyz']) {
-    const answer = await app.inject(url);
-    assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok' }]);
+    const response = await app.inject(url);
+    assert.deepEqual([response.statusCode, response.json()], [200, { status: 'ok' }]);
   }
 });
 
@@ -27,7 +27,7 @@ test('a server that is stopping is up but not ready, and logs no error for that'
 test('readyz with verbose lists the state of each feed, without error messages, and stays 200', async (t) => {
   const feeds = [
     feedOf({ name: 'fresh', lastSuccessTs: NOW }),
-    feedOf({ name: 'old', lastSuccessTs: NOW - 901, lastError: 'inside.example answered 403', failures: 3 }),
+    feedOf({ name: 'old', lastSuccessTs: NOW - 901, lastError: 'inside.example responded with 403', failures: 3 }),
     feedOf({ name: 'waiting', nextRunTs: NOW }),
   ];
   const { app } = await build(t, { services: { feeds: () => feedHealth({ feeds: async () => feeds }, NOW) } });
@@ -37,9 +37,9 @@ test('readyz with verbose lists the state of each feed, without error messages, 
     { name: 'waiting', state: 'new', last_success_ts: null },
   ];
   for (const query of ['verbose', 'verbose=1', 'verbose=true', 'verbose=&x=y']) {
-    const answer = await app.inject(`/readyz?${query}`);
+    const response = await app.inject(`/readyz?${query}`);
     assert.deepEqual(
-      [answer.statusCode, answer.json()],
+      [response.statusCode, response.json()],
       [200, { status: 'ok', integrity: 'ok', data: NO_DATA, feeds: states }],
     );
   }
@@ -59,9 +59,9 @@ test('readyz with verbose shows the time of the newest event and of the newest c
 
 test('readyz with verbose shows that rows contradict each other, and stays 200', async (t) => {
   const { app } = await build(t, { services: { hasFaults: () => true } });
-  const answer = await app.inject('/readyz?verbose');
+  const response = await app.inject('/readyz?verbose');
   assert.deepEqual(
-    [answer.statusCode, answer.json()],
+    [response.statusCode, response.json()],
     [200, { status: 'ok', integrity: 'faults', data: NO_DATA, feeds: [] }],
   );
 });
@@ -73,10 +73,10 @@ test('readyz with verbose shows where queries are counted, and is 503 when they 
     ['refused', 503, undefined],
   ] as const) {
     const { app } = await build(t, { services: { limitsState: () => state } });
-    const answer = await app.inject('/readyz?verbose');
-    assert.deepEqual([answer.statusCode, answer.json().limits], [status, limits]);
+    const response = await app.inject('/readyz?verbose');
+    assert.deepEqual([response.statusCode, response.json().limits], [status, limits]);
     assert.equal((await app.inject('/readyz')).statusCode, status);
-    assert.equal(answer.headers['retry-after'] !== undefined, status === 503);
+    assert.equal(response.headers['retry-after'] !== undefined, status === 503);
   }
 });
 
@@ -97,9 +97,9 @@ const UNREADY: [error: Error, message: RegExp][] = [
 test('a server is up but not ready while the store cannot answer; the reason names no host', async (t) => {
   for (const [error, message] of UNREADY) {
     const { app } = await build(t, { services: { store: stubStore({ ready: () => Promise.reject(error) }) } });
-    const answer = await app.inject('/readyz');
-    assertError(answer, 503, message);
-    assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
+    const response = await app.inject('/readyz');
+    assertError(response, 503, message);
+    assert.match(String(response.headers['retry-after']), /^[1-9]\d*$/);
     assert.equal((await app.inject('/healthz')).statusCode, 200);
   }
 });

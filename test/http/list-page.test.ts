@@ -47,7 +47,7 @@ describe('what the page of lists asks for', () => {
     const world = await withAccounts(t, { ads: ['XBL'] });
     const headers = { authorization: await world.logIn() };
     const url = paths.portalListExplain.replace(':name', 'urls-online');
-    const answer = await world.app.inject({ method: 'POST', url, headers, payload: { text: 'site.example' } });
-    assertError(answer, 403, /URL is not part of this subscription/);
+    const response = await world.app.inject({ method: 'POST', url, headers, payload: { text: 'site.example' } });
+    assertError(response, 403, /URL is not part of this subscription/);
   });
 });

@@ -16,8 +16,8 @@ import { authorized, LIMITS, USERNAME, type World, withAccounts } from './with-a
 const LISTS = '/api/lists/v1';
 const URLS = 'http://192.0.2.1/x\nhttp://site.example/x\n';
 
-const fetched = (answer: { body: string }) =>
-  answer.body
+const fetched = (response: { body: string }) =>
+  response.body
     .split('\n')
     .filter((line) => !line.startsWith('#'))
     .join('\n');
@@ -43,22 +43,22 @@ describe('credentials', () => {
       { url: `${LISTS}/urls-online.txt`, headers: { authorization: await world.logIn() } },
     ];
     for (const request of requests) {
-      const answer = await world.app.inject(request);
-      assert.equal(answer.statusCode, 200, answer.body);
-      assert.equal(fetched(answer), URLS);
+      const response = await world.app.inject(request);
+      assert.equal(response.statusCode, 200, response.body);
+      assert.equal(fetched(response), URLS);
     }
   });
 
-  test('a key of one list opens no other, an unknown one none, and its text is in no answer', async (t) => {
+  test('a key of one list opens no other, an unknown one none, and its text is in no response', async (t) => {
     const world = await withAccounts(t);
     const { key } = await makeKey(world);
     const unknown = `uwk_${'0'.repeat(40)}`;
     assertError(await world.app.inject(`${LISTS}/${key}/hosts-malware.txt`), 403, /another list/);
     for (const url of [`${LISTS}/${unknown}/urls-online.txt`, `${LISTS}/${unknown}/nothing.txt`]) {
-      const answer = await world.app.inject(url);
-      assertError(answer, 401);
-      assert.equal(answer.headers['www-authenticate'], 'Bearer, Basic realm="lists"');
-      assert.doesNotMatch(answer.body, /uwk_/);
+      const response = await world.app.inject(url);
+      assertError(response, 401);
+      assert.equal(response.headers['www-authenticate'], 'Bearer, Basic realm="lists"');
+      assert.doesNotMatch(response.body, /uwk_/);
     }
     assertError(await world.app.inject(`${LISTS}/not-a-key/urls-online.txt`), 404);
     assertError(await world.app.inject(`${LISTS}/urls-online.txt`), 401);
@@ -189,10 +189,10 @@ describe('a fetch', () => {
     const packed = { gzip: gunzipSync, zstd: zstdDecompressSync };
     const etags = new Set([plain.headers.etag]);
     for (const [name, unpack] of Object.entries(packed)) {
-      const answer = await get(`${name}, br`);
-      assert.equal(answer.headers['content-encoding'], name);
-      assert.equal(unpack(answer.rawPayload).toString(), plain.body);
-      etags.add(answer.headers.etag);
+      const response = await get(`${name}, br`);
+      assert.equal(response.headers['content-encoding'], name);
+      assert.equal(unpack(response.rawPayload).toString(), plain.body);
+      etags.add(response.headers.etag);
     }
     assert.equal(etags.size, 3);
     for (const refused of ['gzip;q=0', 'identity', 'br', '']) {
@@ -222,9 +222,9 @@ describe('a fetch', () => {
   test('with max has the newest entries, and says that it was cut', async (t) => {
     const world = await withAccounts(t);
     const { key } = await makeKey(world);
-    const answer = await world.app.inject(`${LISTS}/${key}/urls-online.txt?max=1`);
-    assert.equal(fetched(answer), 'http://192.0.2.1/x\n');
-    assert.match(answer.body, /# Cut by max=1: 1 older/);
+    const response = await world.app.inject(`${LISTS}/${key}/urls-online.txt?max=1`);
+    assert.equal(fetched(response), 'http://192.0.2.1/x\n');
+    assert.match(response.body, /# Cut by max=1: 1 older/);
   });
 
   test('by HEAD has the headers of GET', async (t) => {

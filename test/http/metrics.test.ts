@@ -7,7 +7,7 @@ import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
 import { everyMetric, labelsByName } from '../metrics/every-metric.ts';
 import { textOf } from '../metrics/text.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore } from './build.ts';
-import { exchange, parseAnswers } from './raw.ts';
+import { exchange, parseResponses } from './raw.ts';
 import { open, origin } from './transport.ts';
 import { authorized, LIMITS, QUERIES, withAccounts } from './with-accounts.ts';
 
@@ -195,10 +195,10 @@ describe('the metrics listener', () => {
     t.after(() => server.close());
     return `http://127.0.0.1:${server.port}`;
   }
-  const received = async (answer: Response) => ({
-    statusCode: answer.status,
-    headers: Object.fromEntries(answer.headers),
-    body: await answer.text(),
+  const received = async (response: Response) => ({
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
   });
 
   test('answers in the Prometheus text format', async (t) => {
@@ -220,14 +220,14 @@ describe('the metrics listener', () => {
     for (const path of ['/', '/metrics/', '/metrics/x', '/healthz'])
       assertError(await received(await fetch(url + path)), 404);
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      const answer = await received(await fetch(`${url}/metrics`, { method }));
-      assertError(answer, 405);
-      assert.equal(answer.headers.allow, 'GET, HEAD');
+      const response = await received(await fetch(`${url}/metrics`, { method }));
+      assertError(response, 405);
+      assert.equal(response.headers.allow, 'GET, HEAD');
     }
     const { text } = await exchange(Number(new URL(url).port), 'nonsense\r\n\r\n');
-    const [answer] = parseAnswers(text);
-    assert.ok(answer);
-    assertError(answer, 400);
+    const [response] = parseResponses(text);
+    assert.ok(response);
+    assertError(response, 400);
   });
 
   test('closes immediately, also with open connections', { timeout: 10_000 }, async (t) => {

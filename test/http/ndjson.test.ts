@@ -7,7 +7,7 @@ import type { Intelligence } from '../../src/app/stores.ts';
 import { liveBytes } from '../live-bytes.ts';
 import { OPERATOR } from './admit-all.ts';
 import { assertError, BASE, build, linesOf, serve, settled, stubStore, until } from './build.ts';
-import { exchange, parseAnswers } from './raw.ts';
+import { exchange, parseResponses } from './raw.ts';
 import { connectionEvent, open, origin } from './transport.ts';
 import { FACTS, PAGE, SEARCH, watchedSearch } from './watched-search.ts';
 
@@ -27,7 +27,7 @@ function textOf(socket: Socket): () => string {
   return () => text;
 }
 
-const bodiesOf = (text: string) => parseAnswers(text).map(({ body }) => body);
+const bodiesOf = (text: string) => parseResponses(text).map(({ body }) => body);
 
 async function* endless(signal: AbortSignal): AsyncGenerator<string> {
   for (;;) {
@@ -336,8 +336,8 @@ describe('a stream', () => {
       }
     }
     const { app } = await build(t, { services: { store: stubStore({ statuses }) } });
-    const answer = await app.inject({ method: 'HEAD', url: `${BASE}/1/statuses` });
-    assert.deepEqual([answer.statusCode, answer.body, pulled], [200, '', 1]);
+    const response = await app.inject({ method: 'HEAD', url: `${BASE}/1/statuses` });
+    assert.deepEqual([response.statusCode, response.body, pulled], [200, '', 1]);
     await until(() => closed);
   });
 

@@ -28,9 +28,9 @@ const templateOf = (path: string) => path.replace(/:(\w+)/g, '{$1}');
 describe('openapi.json', () => {
   test('is a valid OpenAPI 3.1 document', async (t) => {
     const { app } = await build(t);
-    const answer = await app.inject('/openapi.json');
-    assert.equal(answer.statusCode, 200);
-    const document: Document = answer.json();
+    const response = await app.inject('/openapi.json');
+    assert.equal(response.statusCode, 200);
+    const document: Document = response.json();
     assert.equal(document.openapi, '3.1.0');
     const result = await new Validator().validate(document);
     assert.ok(result.valid, JSON.stringify(result.errors));
@@ -58,10 +58,10 @@ describe('openapi.json', () => {
   test('says that a URL may have no status', async (t) => {
     const { app } = await build(t);
     const document: Document = (await app.inject('/openapi.json')).json();
-    const answerOf = (path: string, type: string) =>
+    const responseOf = (path: string, type: string) =>
       document.paths[path]?.post?.responses['200']?.content[type] as { schema: Described };
-    const last = answerOf(paths.urlLast, 'application/json').schema;
-    const [found] = answerOf(paths.urlBulk, 'application/x-ndjson').schema.anyOf ?? [];
+    const last = responseOf(paths.urlLast, 'application/json').schema;
+    const [found] = responseOf(paths.urlBulk, 'application/x-ndjson').schema.anyOf ?? [];
     for (const schema of [last, found]) {
       assert.deepEqual(schema?.properties?.status?.type, ['object', 'null']);
       assert.match(schema?.properties?.status?.description ?? '', /^Null if only/);

@@ -27,9 +27,9 @@ describe('the order of checks', () => {
   test('the token is checked before size, body and parameters', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     for (const payload of [OVERSIZE, '{', '', '{"url":1}']) {
-      const answer = await app.inject({ method: 'POST', url: `${BASE}/search?limit=x`, payload });
-      assertError(answer, 401);
-      assert.equal(answer.headers['www-authenticate'], 'Bearer');
+      const response = await app.inject({ method: 'POST', url: `${BASE}/search?limit=x`, payload });
+      assertError(response, 401);
+      assert.equal(response.headers['www-authenticate'], 'Bearer');
     }
     assertError(await app.inject(`${BASE}/1/statuses?limit=x`), 401);
   });
@@ -64,8 +64,8 @@ describe('the list of routes', () => {
   test('refuses accounts that are no administrator', async (t) => {
     const { app } = await build(t);
     for (const { endpoint } of ROUTES.filter(({ access }) => access === 'administrator')) {
-      const answer = await app.inject({ method: endpoint.method, url: exampleOf(endpoint.path) });
-      assertError(answer, 403, /administrator/);
+      const response = await app.inject({ method: endpoint.method, url: exampleOf(endpoint.path) });
+      assertError(response, 403, /administrator/);
     }
   });
 
@@ -74,9 +74,9 @@ describe('the list of routes', () => {
     const { app } = await build(t, { services: { authenticate: refuse, lists } });
     for (const { access, endpoint } of ROUTES) {
       const url = exampleOf(endpoint.path);
-      const answer = await app.inject({ method: endpoint.method, url });
-      if (access !== 'open') assertError(answer, 401);
-      else assert.equal(answer.statusCode, endpoint.method === 'GET' ? 200 : 400);
+      const response = await app.inject({ method: endpoint.method, url });
+      if (access !== 'open') assertError(response, 401);
+      else assert.equal(response.statusCode, endpoint.method === 'GET' ? 200 : 400);
       if (endpoint.method === 'GET') {
         assert.equal((await app.inject({ method: 'HEAD', url })).statusCode, access === 'open' ? 200 : 401);
       }

@@ -57,11 +57,11 @@ async function filled(t: Parameters<typeof build>[0], services: Overrides['servi
 }
 
 async function read({ app }: Pick<Built, 'app'>, url: string, schema: TSchema) {
-  const answer = await app.inject(url);
-  assert.equal(answer.statusCode, 200, answer.body);
-  assert.equal(answer.headers['cache-control'], 'no-store');
-  assert.deepEqual([...Value.Errors(schema, answer.json())], [], answer.body);
-  return answer.json();
+  const response = await app.inject(url);
+  assert.equal(response.statusCode, 200, response.body);
+  assert.equal(response.headers['cache-control'], 'no-store');
+  assert.deepEqual([...Value.Errors(schema, response.json())], [], response.body);
+  return response.json();
 }
 
 const addressPath = (ip: string) => paths.portalAddress.replace(':ip', ip);
@@ -225,7 +225,7 @@ describe('the page of a domain', () => {
     assert.match(page.abused_reason, /<img onerror=x>/);
   });
 
-  test('of an unknown domain is an answer; an address and a suffix are refused', async (t) => {
+  test('of an unknown domain is a response; an address and a suffix are refused', async (t) => {
     const built = await build(t);
     const page = await read(built, domainPath('unknown.example'), DomainPageResponse);
     assert.deepEqual([page.known, page.score, page.listed, page.hostnames], [false, null, false, []]);
@@ -239,9 +239,9 @@ describe('the search of the pages', () => {
 
   test('adds status, family and network to the lines of the public search', async (t) => {
     const built = await filled(t);
-    const answer = await search(built, { ip: '192.0.2.0/24' });
-    assert.equal(answer.headers['cache-control'], 'no-store');
-    const found = lines(answer.body) as Record<string, unknown>[];
+    const response = await search(built, { ip: '192.0.2.0/24' });
+    assert.equal(response.headers['cache-control'], 'no-store');
+    const found = lines(response.body) as Record<string, unknown>[];
     const rest = found.map(({ id: _id, ...line }) => line);
     const byUrl = (a: { url?: unknown }, b: { url?: unknown }) => (String(a.url) < String(b.url) ? -1 : 1);
     assert.deepEqual(rest.sort(byUrl as never), [
@@ -389,10 +389,10 @@ describe('usage by day', () => {
     const ask = async (query = '') =>
       app.inject(authorized({ method: 'GET', url: `${paths.portalUsage}${query}` }, good));
     await app.inject(authorized({ method: 'POST', url: paths.portalUrl, payload: { url: 'http://a.example/' } }, good));
-    const answer = await ask();
-    assert.equal(answer.headers['cache-control'], 'no-store');
-    assert.deepEqual([...Value.Errors(UsageByDayResponse, answer.json())], []);
-    assert.deepEqual(answer.json(), {
+    const response = await ask();
+    assert.equal(response.headers['cache-control'], 'no-store');
+    assert.deepEqual([...Value.Errors(UsageByDayResponse, response.json())], []);
+    assert.deepEqual(response.json(), {
       from_day: '2025-10-04',
       to_day: '2026-01-01',
       days: [

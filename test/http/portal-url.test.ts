@@ -26,12 +26,12 @@ async function ask(t: Parameters<typeof build>[0], url: string, overrides: Overr
     ...overrides,
     services: { portal: NAMES, ...overrides.services },
   });
-  const answer = await app.inject({ method: 'POST', url: paths.portalUrl, payload: { url } });
-  if (answer.statusCode === 200) {
-    assert.equal(answer.headers['cache-control'], 'no-store');
-    assert.deepEqual([...Value.Errors(UrlPageResponse, answer.json())], [], answer.body);
+  const response = await app.inject({ method: 'POST', url: paths.portalUrl, payload: { url } });
+  if (response.statusCode === 200) {
+    assert.equal(response.headers['cache-control'], 'no-store');
+    assert.deepEqual([...Value.Errors(UrlPageResponse, response.json())], [], response.body);
   }
-  return answer;
+  return response;
 }
 
 describe('the page of a URL', () => {
@@ -122,7 +122,7 @@ describe('the page of a URL', () => {
     );
   });
 
-  test('refuses what is no URL, and answers hostile text as text', async (t) => {
+  test('refuses what is no URL, and returns hostile text as text', async (t) => {
     for (const url of [
       '',
       'hello',

@@ -1,9 +1,9 @@
 import { open } from './transport.ts';
 
 /** A response, parsed from the bytes of a connection. */
-export type RawAnswer = { statusCode: number; headers: Record<string, string>; body: string };
+export type RawResponse = { statusCode: number; headers: Record<string, string>; body: string };
 
-/** Longer than any answer takes. Without it, a server that does not answer would end the whole file, by its time limit. */
+/** Longer than any response takes. Without it, a server that does not respond would end the whole file, by its time limit. */
 const MAX_IDLE_MS = 60_000;
 
 /** Sends bytes and returns everything received until the server closed the connection. */
@@ -29,8 +29,8 @@ export function exchange(
 }
 
 /** All responses in a text, in order. Throws on any other text. Responses to HEAD are not supported. */
-export function parseAnswers(text: string): RawAnswer[] {
-  const answers: RawAnswer[] = [];
+export function parseResponses(text: string): RawResponse[] {
+  const responses: RawResponse[] = [];
   for (let rest = text; rest !== ''; ) {
     const end = rest.indexOf('\r\n\r\n');
     if (!rest.startsWith('HTTP/1.1 ') || end === -1)
@@ -39,10 +39,10 @@ export function parseAnswers(text: string): RawAnswer[] {
     const headers = Object.fromEntries(fields.map((field) => splitField(field)));
     const statusCode = Number(statusLine.split(' ')[1]);
     const { body, length } = takeBody(rest.slice(end + 4), headers, statusCode);
-    answers.push({ statusCode, headers, body });
+    responses.push({ statusCode, headers, body });
     rest = rest.slice(end + 4 + length);
   }
-  return answers;
+  return responses;
 }
 
 type Body = { body: string; length: number };

@@ -216,15 +216,15 @@ describe('the order of checks', () => {
   });
 });
 
-describe('the answer', () => {
-  const answerTo = async (t: TestContext, records: AddressRecord[], asnOf: () => number | null = () => null) => {
+describe('the response', () => {
+  const responseTo = async (t: TestContext, records: AddressRecord[], asnOf: () => number | null = () => null) => {
     const { app } = await serving(t, records, asnOf);
-    const answer = await app.inject(`${CIDR}/ALL/listed/live/192.0.2.1`);
-    assert.equal(answer.statusCode, 200);
-    assert.match(String(answer.headers['content-type']), /^application\/json/);
-    const body: Static<typeof RecordsResponse> = answer.json();
-    assert.ok(Value.Check(RecordsResponse, body), answer.body);
-    assert.ok(!answer.body.includes('null'));
+    const response = await app.inject(`${CIDR}/ALL/listed/live/192.0.2.1`);
+    assert.equal(response.statusCode, 200);
+    assert.match(String(response.headers['content-type']), /^application\/json/);
+    const body: Static<typeof RecordsResponse> = response.json();
+    assert.ok(Value.Check(RecordsResponse, body), response.body);
+    assert.ok(!response.body.includes('null'));
     return body;
   };
   const TIMES = { listed: NOW - 3 * DAY, seen: NOW - DAY, valid_until: NOW + 6 * DAY };
@@ -298,13 +298,13 @@ describe('the answer', () => {
   ];
   for (const [what, given, expected] of rows) {
     test(what, async (t) => {
-      const body = await answerTo(t, [record(given)]);
+      const body = await responseTo(t, [record(given)]);
       assert.deepEqual(body, { code: 200, results: [{ ipaddress: '192.0.2.1', ...TIMES, ...expected }] });
     });
   }
 
   test('the table of networks wins over the asn of the evidence', async (t) => {
-    const { results } = await answerTo(t, [record({ details: { asn: '1' } }), record()], () => 4_294_967_295);
+    const { results } = await responseTo(t, [record({ details: { asn: '1' } }), record()], () => 4_294_967_295);
     assert.deepEqual(
       results.map(({ asn }) => asn),
       ['4294967295', '4294967295'],
@@ -329,9 +329,9 @@ describe('the answer', () => {
 
   test('HEAD is like GET without a body', async (t) => {
     const { app } = await serving(t, [record()]);
-    const answer = await app.inject({ method: 'HEAD', url: `${CIDR}/ALL/listed/live/192.0.2.1` });
-    assert.deepEqual([answer.statusCode, answer.body], [200, '']);
-    assert.ok(Number(answer.headers['content-length']) > 100);
+    const response = await app.inject({ method: 'HEAD', url: `${CIDR}/ALL/listed/live/192.0.2.1` });
+    assert.deepEqual([response.statusCode, response.body], [200, '']);
+    assert.ok(Number(response.headers['content-length']) > 100);
   });
 });
 
@@ -368,9 +368,9 @@ describe('with stored listings', () => {
     details: '',
   });
   const found = async ({ app }: Awaited<ReturnType<typeof build>>, path: string) => {
-    const answer = await app.inject(CIDR + path);
-    if (answer.statusCode === 404) return [];
-    return answer.json().results.map(({ ipaddress }: { ipaddress: string }) => ipaddress);
+    const response = await app.inject(CIDR + path);
+    if (response.statusCode === 404) return [];
+    return response.json().results.map(({ ipaddress }: { ipaddress: string }) => ipaddress);
   };
 
   test('one address that a wider listing covers is listed, unless --listed-exact is set', async (t) => {

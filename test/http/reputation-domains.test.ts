@@ -49,13 +49,13 @@ async function knowing(
     services: { store: stubStore({ domainState, ...store }), reputation: { addresses } },
   });
   return async (view: string) => {
-    const answer = await app.inject(`${DOMAIN}/${known.name}${view}`);
-    assert.equal(answer.statusCode, 200, answer.body);
-    assert.match(String(answer.headers['content-type']), /^application\/json/);
-    assert.ok(!answer.body.includes('null'));
-    assert.ok(Value.Check(schemaOf(`${DOMAIN}/:domain${view.split('?')[0]}`), answer.json()), answer.body);
-    assert.ok(!('code' in answer.json()));
-    return answer.json();
+    const response = await app.inject(`${DOMAIN}/${known.name}${view}`);
+    assert.equal(response.statusCode, 200, response.body);
+    assert.match(String(response.headers['content-type']), /^application\/json/);
+    assert.ok(!response.body.includes('null'));
+    assert.ok(Value.Check(schemaOf(`${DOMAIN}/:domain${view.split('?')[0]}`), response.json()), response.body);
+    assert.ok(!('code' in response.json()));
+    return response.json();
   };
 }
 
@@ -335,12 +335,12 @@ describe('access', () => {
     const etag = String(headers.etag);
     assert.match(etag, /^"[0-9a-f]{64}"$/);
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-      const answer = await app.inject({ url, headers: { 'if-none-match': known } });
-      assert.deepEqual([answer.statusCode, answer.body, answer.headers.etag], [304, '', etag]);
+      const response = await app.inject({ url, headers: { 'if-none-match': known } });
+      assert.deepEqual([response.statusCode, response.body, response.headers.etag], [304, '', etag]);
     }
     for (const method of ['GET', 'HEAD'] as const) {
-      const answer = await app.inject({ method, url, headers: { 'if-none-match': etag } });
-      assert.deepEqual([answer.statusCode, answer.headers['content-length']], [304, undefined], method);
+      const response = await app.inject({ method, url, headers: { 'if-none-match': etag } });
+      assert.deepEqual([response.statusCode, response.headers['content-length']], [304, undefined], method);
     }
     for (const other of ['"x"', etag.slice(1, -1), '']) {
       assert.equal((await app.inject({ url, headers: { 'if-none-match': other } })).statusCode, 200);

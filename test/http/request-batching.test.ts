@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { batchRequests } from '../../src/http/request-batching.ts';
 import { BASE, NOW, serve, stubStore } from './build.ts';
-import { parseAnswers } from './raw.ts';
+import { parseResponses } from './raw.ts';
 import { open } from './transport.ts';
 
 const KNOWN = 'http://192.0.2.1/x';
@@ -138,9 +138,9 @@ describe('requests of one event loop iteration', () => {
     const { port } = await serve(t, { services: { store: stubStore({ urlLast }) } });
     const sockets = Array.from({ length: CONNECTIONS }, () => open(port));
     const requestAll = async () => {
-      const answers = sockets.map((socket) => once(socket, 'data'));
+      const responses = sockets.map((socket) => once(socket, 'data'));
       for (const socket of sockets) socket.write(MESSAGE);
-      await Promise.all(answers);
+      await Promise.all(responses);
     };
     await requestAll(); // connections are not accepted in batches
     batches = 0;
@@ -159,7 +159,7 @@ describe('requests of one event loop iteration', () => {
     socket.end(MESSAGE);
     await once(socket, 'close');
     assert.deepEqual(
-      parseAnswers(text).map(({ statusCode }) => statusCode),
+      parseResponses(text).map(({ statusCode }) => statusCode),
       [404],
     );
   });
@@ -181,7 +181,7 @@ describe('requests of one event loop iteration', () => {
     socket.write(chunked + message(unknown) + message('no JSON') + message(BODY, 'Connection: close\r\n'));
     await ended;
     assert.deepEqual(
-      parseAnswers(text).map(({ statusCode }) => statusCode),
+      parseResponses(text).map(({ statusCode }) => statusCode),
       [200, 200, 404, 400, 200],
     );
   });

@@ -4,7 +4,7 @@ import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { textOf } from '../metrics/text.ts';
 import { BASE, build, exampleOf, linesOf, ROUTES, serve, stubStore } from './build.ts';
-import { exchange, parseAnswers } from './raw.ts';
+import { exchange, parseResponses } from './raw.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const ID = 'trace-1.of_a_Client';
@@ -24,8 +24,8 @@ describe('X-Request-Id and the default headers', () => {
   ] as const) {
     test(`a caller's id ${what} is kept`, async (t) => {
       const { app } = await build(t, { services: { store: stubStore({}) } });
-      const answer = await app.inject({ url: '/healthz', headers: { 'x-request-id': given } });
-      assert.equal(answer.headers['x-request-id'], given);
+      const response = await app.inject({ url: '/healthz', headers: { 'x-request-id': given } });
+      assert.equal(response.headers['x-request-id'], given);
     });
   }
 
@@ -58,11 +58,12 @@ describe('X-Request-Id and the default headers', () => {
     const statuses = new Set<number>();
     for (const url of targets) {
       for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'] as const) {
-        const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { payload: '{' }) });
-        assert.equal(answer.headers['x-request-id'], ID, `${method} ${url} ${answer.statusCode}`);
+        const response = await app.inject({ method, url, headers, ...(method === 'POST' && { payload: '{' }) });
+        assert.equal(response.headers['x-request-id'], ID, `${method} ${url} ${response.statusCode}`);
         const isLookup = url.includes('/byobject/');
-        if (!isLookup && method !== 'OPTIONS') assertDefaults(answer.headers, `${method} ${url} ${answer.statusCode}`);
-        statuses.add(answer.statusCode);
+        if (!isLookup && method !== 'OPTIONS')
+          assertDefaults(response.headers, `${method} ${url} ${response.statusCode}`);
+        statuses.add(response.statusCode);
       }
     }
     for (const status of [200, 204, 400, 404, 405]) assert.ok(statuses.has(status), `${status}`);
@@ -80,7 +81,7 @@ describe('X-Request-Id and the default headers', () => {
       `POST ${BASE}/search HTTP/1.1\r\n${GIVEN}Connection: close\r\nContent-Length: 9\r\n\r\n{"asn":1}`,
     );
     assert.equal(text.match(/x-request-id/gi)?.length, 1);
-    assert.equal(parseAnswers(text)[0]?.headers['x-request-id'], ID);
+    assert.equal(parseResponses(text)[0]?.headers['x-request-id'], ID);
   });
 
   const times = { requestTimeoutMs: 120, headersTimeoutMs: 60, connectionsCheckMs: 10 };
@@ -99,18 +100,20 @@ describe('X-Request-Id and the default headers', () => {
     test(`below Fastify: ${what}`, async (t) => {
       const metrics = createMetrics();
       const { port } = await serve(t, { services: { store: stubStore({}) }, options: { ...times, metrics } });
-      const [answer] = parseAnswers((await exchange(port, bytes)).text);
-      assert.equal(answer?.statusCode, status);
-      if (isKnown) assert.equal(answer?.headers['x-request-id'], ID);
-      else assert.match(`${answer?.headers['x-request-id']}`, UUID);
-      assertDefaults(answer?.headers);
+      const [response] = parseResponses((await exchange(port, bytes)).text);
+      assert.equal(response?.statusCode, status);
+      if (isKnown) assert.equal(response?.headers['x-request-id'], ID);
+      else assert.match(`${response?.headers['x-request-id']}`, UUID);
+      assertDefaults(response?.headers);
     });
   }
 
   test('faulty bytes after a complete request do not get its id', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
-    const answers = parseAnswers((await exchange(port, `GET /healthz HTTP/1.1\r\n${GIVEN}\r\nnonsense\r\n\r\n`)).text);
-    const [first, second] = answers.map(({ headers }) => `${headers['x-request-id']}`);
+    const responses = parseResponses(
+      (await exchange(port, `GET /healthz HTTP/1.1\r\n${GIVEN}\r\nnonsense\r\n\r\n`)).text,
+    );
+    const [first, second] = responses.map(({ headers }) => `${headers['x-request-id']}`);
     assert.equal(first, ID);
     assert.match(`${second}`, UUID);
   });
@@ -119,9 +122,9 @@ describe('X-Request-Id and the default headers', () => {
     const server = await openMetricsServer(() => textOf(createMetrics()), { host: '127.0.0.1', port: 0 });
     t.after(() => server.close());
     for (const path of ['/metrics', '/']) {
-      const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { 'x-request-id': ID } });
-      assert.equal(answer.headers.get('x-request-id'), ID);
-      assertDefaults(Object.fromEntries(answer.headers));
+      const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { 'x-request-id': ID } });
+      assert.equal(response.headers.get('x-request-id'), ID);
+      assertDefaults(Object.fromEntries(response.headers));
     }
   });
 });

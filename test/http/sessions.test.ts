@@ -16,13 +16,13 @@ const post = (url: string, payload: object): InjectOptions => ({ method: 'POST',
 
 /** Logs in by page; returns the Cookie header. */
 async function logIn(world: World, options: InjectOptions = {}, password = PASSWORD): Promise<string> {
-  const answer = await world.app.inject({
+  const response = await world.app.inject({
     ...post(paths.portalLogin, { username: USERNAME, password }),
     ...options,
     headers: { ...SAME, ...options.headers },
   });
-  assert.equal(answer.statusCode, 200, answer.body);
-  return cookieOf(answer.headers['set-cookie']);
+  assert.equal(response.statusCode, 200, response.body);
+  return cookieOf(response.headers['set-cookie']);
 }
 
 const cookieOf = (setCookie: unknown): string => String(setCookie).split(';')[0] ?? '';
@@ -55,7 +55,7 @@ async function open(t: TestContext) {
 test('a login starts a session whose cookie works for pages and the API', async (t) => {
   const world = await withAccounts(t);
   await setAccount(world.control, USERNAME, { isAdmin: true });
-  const answer = await world.app.inject(post(paths.portalLogin, { username: USERNAME, password: PASSWORD }));
+  const response = await world.app.inject(post(paths.portalLogin, { username: USERNAME, password: PASSWORD }));
   const expected = {
     username: USERNAME,
     sub: world.sub,
@@ -66,17 +66,17 @@ test('a login starts a session whose cookie works for pages and the API', async 
     created_ts: NOW,
     expires_ts: NOW + 12 * HOUR,
   };
-  assert.deepEqual(answer.json(), expected);
+  assert.deepEqual(response.json(), expected);
   assert.match(
-    String(answer.headers['set-cookie']),
+    String(response.headers['set-cookie']),
     /^__Host-urlwarden=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=604800$/,
   );
-  const cookie = cookieOf(answer.headers['set-cookie']);
+  const cookie = cookieOf(response.headers['set-cookie']);
   const session = await world.app.inject(withCookie(SESSION, `a=b; ${cookie}; __Host-other=1`));
   assert.deepEqual(session.json(), expected);
   for (const request of [LAST, LIMITS]) assert.equal(await statusOf(world, cookie, request), 200);
   assert.equal((await world.counters.read(world.sub)).counts.month, 1, 'a query from a page counts');
-  for (const one of [answer, session]) assert.equal(one.headers['cache-control'], 'no-store');
+  for (const one of [response, session]) assert.equal(one.headers['cache-control'], 'no-store');
   const [stored] = await world.control.sessions(world.sub);
   assert.ok(stored !== undefined && !cookie.includes(stored.id));
 });
@@ -126,12 +126,12 @@ test('the cookie is accepted only from the own origin, on every kind of endpoint
 test('another site cannot log a browser in; a program without these headers can log in', async (t) => {
   const { app } = await withAccounts(t);
   for (const [headers, , posted] of ORIGINS) {
-    const answer = await app.inject({
+    const response = await app.inject({
       ...post(paths.portalLogin, { username: USERNAME, password: PASSWORD }),
       headers,
     });
-    assert.equal(answer.statusCode, Object.keys(headers).length === 0 ? 200 : posted, JSON.stringify(headers));
-    if (answer.statusCode !== 200) assert.equal(answer.headers['set-cookie'], undefined);
+    assert.equal(response.statusCode, Object.keys(headers).length === 0 ? 200 : posted, JSON.stringify(headers));
+    if (response.statusCode !== 200) assert.equal(response.headers['set-cookie'], undefined);
   }
 });
 
@@ -140,9 +140,9 @@ test('behind a trusted proxy, the own origin is what the proxy says; otherwise i
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'intel.example' };
   const headers = { origin: 'https://intel.example', ...forwarded };
   const login = post(paths.portalLogin, { username: USERNAME, password: PASSWORD });
-  const answer = await world.app.inject({ ...login, headers, remoteAddress: '10.0.0.2' });
-  assert.deepEqual([answer.statusCode, answer.json().secure], [200, true]);
-  const cookie = cookieOf(answer.headers['set-cookie']);
+  const response = await world.app.inject({ ...login, headers, remoteAddress: '10.0.0.2' });
+  assert.deepEqual([response.statusCode, response.json().secure], [200, true]);
+  const cookie = cookieOf(response.headers['set-cookie']);
   const from = async (remoteAddress: string) =>
     (await world.app.inject({ ...withCookie(LAST, cookie, headers), remoteAddress })).statusCode;
   assert.deepEqual([await from('10.0.0.2'), await from('10.0.0.3')], [200, 403]);
@@ -158,9 +158,9 @@ for (const [host, secure] of [
 ] as const) {
   test(`without TLS, browsers ${secure ? 'keep' : 'drop'} the cookie of ${host}`, async (t) => {
     const { app, logIn: token } = await withAccounts(t);
-    const answer = await app.inject({ ...SESSION, headers: { host, authorization: await token() } });
-    const { created_ts, expires_ts } = answer.json();
-    assert.deepEqual([answer.json().secure, created_ts, expires_ts], [secure, null, null]);
+    const response = await app.inject({ ...SESSION, headers: { host, authorization: await token() } });
+    const { created_ts, expires_ts } = response.json();
+    assert.deepEqual([response.json().secure, created_ts, expires_ts], [secure, null, null]);
   });
 }
 
@@ -345,10 +345,10 @@ describe('a new password', () => {
     const { world, app, control, cookie } = await open(t);
     const other = await logIn(world);
     const authorization = await world.logIn();
-    const answer = await app.inject(withCookie(change(PASSWORD, 'new password'), cookie));
-    assert.deepEqual([answer.statusCode, answer.json().created_ts], [200, NOW]);
-    assert.equal(answer.headers['cache-control'], 'no-store');
-    const renewed = cookieOf(answer.headers['set-cookie']);
+    const response = await app.inject(withCookie(change(PASSWORD, 'new password'), cookie));
+    assert.deepEqual([response.statusCode, response.json().created_ts], [200, NOW]);
+    assert.equal(response.headers['cache-control'], 'no-store');
+    const renewed = cookieOf(response.headers['set-cookie']);
     assert.equal(await statusOf(world, renewed), 200);
     await world.setNow(NOW + 5);
     assert.deepEqual([await statusOf(world, cookie), await statusOf(world, other)], [401, 401]);
@@ -394,9 +394,9 @@ describe('a new password', () => {
   test('works with a token, and sets no cookie', async (t) => {
     const { app, logIn: token } = await withAccounts(t);
     const headers = { authorization: await token() };
-    const answer = await app.inject({ ...change(PASSWORD, 'new'), headers });
+    const response = await app.inject({ ...change(PASSWORD, 'new'), headers });
     assert.deepEqual(
-      [answer.statusCode, answer.headers['set-cookie'], answer.json().created_ts],
+      [response.statusCode, response.headers['set-cookie'], response.json().created_ts],
       [200, undefined, null],
     );
   });
@@ -404,7 +404,10 @@ describe('a new password', () => {
 
 test('sign-out deletes the cookie', async (t) => {
   const { app, cookie } = await open(t);
-  const answer = await app.inject(withCookie(post(paths.portalLogout, {}), cookie));
-  assert.deepEqual([answer.statusCode, answer.json(), answer.headers['cache-control']], [200, {}, 'no-store']);
-  assert.equal(answer.headers['set-cookie'], '__Host-urlwarden=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0');
+  const response = await app.inject(withCookie(post(paths.portalLogout, {}), cookie));
+  assert.deepEqual([response.statusCode, response.json(), response.headers['cache-control']], [200, {}, 'no-store']);
+  assert.equal(
+    response.headers['set-cookie'],
+    '__Host-urlwarden=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0',
+  );
 });

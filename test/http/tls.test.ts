@@ -13,7 +13,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts';
 import { textOf } from '../metrics/text.ts';
 import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
 import { assertError, serve, stubStore, until } from './build.ts';
-import { parseAnswers } from './raw.ts';
+import { parseResponses } from './raw.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'urlwarden-test-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -29,20 +29,20 @@ function open(port: number, { cert }: TlsFiles, options: ConnectionOptions = {})
 }
 
 /** All responses until the server closes the connection. */
-async function answersTo(socket: TLSSocket, bytes: string) {
+async function responsesTo(socket: TLSSocket, bytes: string) {
   let text = '';
   socket.on('data', (chunk) => {
     text += chunk;
   });
   socket.write(bytes);
   await once(socket, 'close');
-  return parseAnswers(text);
+  return parseResponses(text);
 }
 
 const statusOver = (agent: Agent, port: number) =>
   new Promise<number | undefined>((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', servername: 'localhost', port, path: '/healthz', agent }, (answer) => {
-      answer.resume().on('end', () => resolve(answer.statusCode));
+    const request = get({ host: '127.0.0.1', servername: 'localhost', port, path: '/healthz', agent }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode));
     });
     request.on('error', reject);
   });
@@ -50,11 +50,11 @@ const statusOver = (agent: Agent, port: number) =>
 describe('over TLS', () => {
   test('the same server answers', async (t) => {
     const { port } = await serveTls(t);
-    const [answer] = await answersTo(
+    const [response] = await responsesTo(
       open(port, first),
       'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
     );
-    assert.deepEqual([answer?.statusCode, answer?.body], [200, '{"status":"ok"}']);
+    assert.deepEqual([response?.statusCode, response?.body], [200, '{"status":"ok"}']);
   });
 
   for (const { why, bytes, status } of [
@@ -71,9 +71,9 @@ describe('over TLS', () => {
     test(`an invalid request gets the usual error body: ${why}`, async (t) => {
       const times = { headersTimeoutMs: 200, requestTimeoutMs: 300, connectionsCheckMs: 20 };
       const { port } = await serveTls(t, times);
-      const [answer] = await answersTo(open(port, first), bytes);
-      assert.ok(answer);
-      assertError(answer, status);
+      const [response] = await responsesTo(open(port, first), bytes);
+      assert.ok(response);
+      assertError(response, status);
     });
   }
 

@@ -34,10 +34,10 @@ async function idOf(app: FastifyInstance, url: string): Promise<number> {
 }
 
 async function read(app: FastifyInstance, path: string): Promise<number[]> {
-  const answer = await app.inject(`${BASE}/${path}`);
-  assert.equal(answer.statusCode, 200, answer.body);
-  assert.equal(answer.headers['content-type'], 'application/x-ndjson');
-  return (lines(answer.body) as Line[]).map(({ ts }) => ts);
+  const response = await app.inject(`${BASE}/${path}`);
+  assert.equal(response.statusCode, 200, response.body);
+  assert.equal(response.headers['content-type'], 'application/x-ndjson');
+  return (lines(response.body) as Line[]).map(({ ts }) => ts);
 }
 
 const search = (app: FastifyInstance, payload: object, query = '') =>
@@ -168,10 +168,10 @@ describe('search', () => {
   test('finds by every key, one record per fact', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     for (const [body, urls] of found) {
-      const answer = await search(app, body);
-      assert.equal(answer.statusCode, 200, answer.body);
-      assert.equal(answer.headers['content-type'], 'application/x-ndjson');
-      const records = lines(answer.body) as Line[];
+      const response = await search(app, body);
+      assert.equal(response.statusCode, 200, response.body);
+      assert.equal(response.headers['content-type'], 'application/x-ndjson');
+      const records = lines(response.body) as Line[];
       assert.deepEqual(records.map(({ url }) => url).sort(), urls, JSON.stringify(body));
       for (const record of records) assert.deepEqual(Object.keys(record), ['ts', 'id', 'url']);
     }

@@ -109,10 +109,10 @@ describe('id, last and history', () => {
   test('last returns the newest event as the status', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     for (const [url, status] of lastStatuses) {
-      const answer = await app.inject(post('last', url));
-      assert.equal(answer.statusCode, 200);
-      assert.deepEqual(Object.keys(answer.json()), ['id', 'url', 'status', 'payload']);
-      assert.deepEqual(answer.json().status, status);
+      const response = await app.inject(post('last', url));
+      assert.equal(response.statusCode, 200);
+      assert.deepEqual(Object.keys(response.json()), ['id', 'url', 'status', 'payload']);
+      assert.deepEqual(response.json().status, status);
     }
   });
 
@@ -142,9 +142,9 @@ describe('id, last and history', () => {
   test('a successful response is application/json without the key code', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     for (const path of ['id', 'last', 'history']) {
-      const answer = await app.inject(post(path, 'http://a.example/a.sh'));
-      assert.match(String(answer.headers['content-type']), /^application\/json/);
-      assert.equal('code' in answer.json(), false);
+      const response = await app.inject(post(path, 'http://a.example/a.sh'));
+      assert.match(String(response.headers['content-type']), /^application\/json/);
+      assert.equal('code' in response.json(), false);
     }
   });
 
@@ -178,9 +178,9 @@ describe('id, last and history', () => {
     const { app } = await build(t, { observations: ODD_OBSERVATIONS });
     const ask = async (path: string) => {
       const { body } = await app.inject(post(path, ODD_URL));
-      const answer = JSON.parse(body);
-      assert.equal(body, JSON.stringify(answer));
-      return answer;
+      const response = JSON.parse(body);
+      assert.equal(body, JSON.stringify(response));
+      return response;
     };
     const removed = { ts: NOW - DAY, status: 'removed', removal: ODD_TEXT, reporter: ODD_TEXT };
     const added = { ...removed, status: 'added', removal: '' };

@@ -141,8 +141,8 @@ export async function withAccounts(
     },
     async logIn(username = USERNAME) {
       const payload = { username, password: PASSWORD, realm: 'intel' };
-      const answer = await app.inject({ method: 'POST', url: '/api/v1/login', payload });
-      return `Bearer ${answer.json().token}`;
+      const response = await app.inject({ method: 'POST', url: '/api/v1/login', payload });
+      return `Bearer ${response.json().token}`;
     },
   };
 }

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import { urlList } from '../../src/ingest/formats/url-list.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
-import { newestEventOf } from '../urls/answers.ts';
+import { newestEventOf } from '../urls/results.ts';
 import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
 const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.example/`) as [string, string, string, string];

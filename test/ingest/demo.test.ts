@@ -11,7 +11,7 @@ import { demoFeeds } from '../../src/ingest/demo-feeds.ts';
 import { FAMILY_NAMES } from '../../src/ingest/family-names.ts';
 import { feedState } from '../../src/ingest/feeds/feed-state.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { historyOf } from '../urls/answers.ts';
+import { historyOf } from '../urls/results.ts';
 
 const NOW = 1_794_700_000;
 const demo = demoObservations(NOW);

@@ -6,8 +6,8 @@ import { urlhausCsv } from '../../src/ingest/formats/urlhaus.ts';
 import { BATCH_SIZE } from '../../src/ingest/import.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
 import type { Reject } from '../../src/ingest/store.ts';
-import { lastOf } from '../urls/answers.ts';
 import { factsOf } from '../urls/contract/observations.ts';
+import { lastOf } from '../urls/results.ts';
 import { exported, fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
 const CSV = `# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter

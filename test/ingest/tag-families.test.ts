@@ -7,8 +7,8 @@ import { FAMILY_NAMES } from '../../src/ingest/family-names.ts';
 import { urlhausCsv } from '../../src/ingest/formats/urlhaus.ts';
 import { createFamiliesOfTags, readFamilies } from '../../src/ingest/tag-families.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { historyOf } from '../urls/answers.ts';
 import { collect, find, hashOf, seen } from '../urls/contract/observations.ts';
+import { historyOf } from '../urls/results.ts';
 import { importWorld, textSource } from './import-world.ts';
 
 const NO_NAMES = { stored: [], given: [] };

@@ -128,8 +128,8 @@ test('states of a feed in words', () => {
     'It was never fetched with success.',
   );
   const advice = (last_error: string | null) => adviceText({ ...FEED, last_error });
-  assert.match(advice('lists.example answered 403 Forbidden: check the key that is sent'), /access key/);
-  assert.match(advice('lists.example answered 404 Not Found: check the URL'), /new address/);
+  assert.match(advice('lists.example responded with 403 Forbidden: check the key that is sent'), /access key/);
+  assert.match(advice('lists.example responded with 404 Not Found: check the URL'), /new address/);
   assert.match(advice('lists.example responded with 503'), /tries again by itself/);
   assert.match(advice('None of the 31 rows could be used.'), /rejected rows/);
   assert.match(advice(null), /Health/);

@@ -41,7 +41,7 @@ test('lists are read once, and again when their version has changed', async () =
   assert.deepEqual([world.versions, world.reads], [1, 1]);
 
   world.nowMs = 1_000;
-  assert.equal(lists.current(), first, 'no answer waits for the new lists');
+  assert.equal(lists.current(), first, 'no response waits for the new lists');
   await settled();
   const renewed = await lists.current();
   assert.equal(renewed.isAllowed(networkOf('192.0.2.1')), false);
@@ -55,7 +55,7 @@ test('lists are read once, and again when their version has changed', async () =
   assert.deepEqual([world.versions, world.reads], [3, 2]);
 });
 
-test('after a pause, and when the clock was set back, an answer waits for the current lists', async () => {
+test('after a pause, and when the clock was set back, a response waits for the current lists', async () => {
   const { world, lists } = createWorld();
   await lists.current();
   for (const nowMs of [60_000, 1_000]) {

@@ -8,8 +8,8 @@ import type { Observation } from '../../src/core/observation.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { historyOf, lastOf } from './answers.ts';
 import { DAY, find, hashOf, NEW_YEAR, seen } from './contract/observations.ts';
+import { historyOf, lastOf } from './results.ts';
 
 const T = NEW_YEAR;
 const ROUNDS = 40;
@@ -139,15 +139,15 @@ async function openWorld(t: TestContext) {
     all: [nodes[0] as Intelligence, ...serial],
     async play(round: number, steps: Step[]): Promise<void> {
       await Promise.all(steps.map((step, i) => step(nodes[i] as Intelligence)));
-      const answers = await answersOf(nodes[0] as Intelligence, round);
+      const results = await resultsOf(nodes[0] as Intelligence, round);
       const expected: string[] = [];
       // Each round has its own data, so the other orders need not be played once one has this result.
       for (const [i, store] of serial.entries()) {
         for (const step of orders[i] ?? []) await steps[step]?.(store);
-        expected.push(await answersOf(store, round));
-        if (expected.at(-1) === answers) return;
+        expected.push(await resultsOf(store, round));
+        if (expected.at(-1) === results) return;
       }
-      assert.fail(`round ${round}: ${answers}\nis not one of\n${expected.join('\n')}`);
+      assert.fail(`round ${round}: ${results}\nis not one of\n${expected.join('\n')}`);
     },
   };
 }
@@ -187,7 +187,7 @@ function addressOf(round: number, i: number): string {
 }
 
 /** All that a store returns for the URLs of a round, without ids. */
-async function answersOf(store: Intelligence, round: number): Promise<string> {
+async function resultsOf(store: Intelligence, round: number): Promise<string> {
   const urls = Array.from({ length: URLS }, (_, i) => urlOf(round, i));
   const histories = await Promise.all(urls.map((url) => historyOf(store, url, 1_000)));
   const last = await Promise.all(urls.map((url) => lastOf(store, url)));

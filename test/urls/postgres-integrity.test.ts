@@ -4,9 +4,9 @@ import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { until } from '../until.ts';
-import { lastOf } from './answers.ts';
 import { integrityContract } from './contract/integrity.ts';
 import { NEW_YEAR, seen } from './contract/observations.ts';
+import { lastOf } from './results.ts';
 import { openPostgresTables } from './tables.ts';
 
 async function open(t: TestContext) {

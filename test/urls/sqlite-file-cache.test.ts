@@ -6,8 +6,8 @@ import type { DetailColumns } from '../../src/urls/file-rules.ts';
 import { createFileCache } from '../../src/urls/sqlite/json-cache.ts';
 import { recordJson } from '../../src/urls/wire.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { historyOf } from './answers.ts';
 import { hashOf, seen } from './contract/observations.ts';
+import { historyOf } from './results.ts';
 
 const URL = 'http://a.example/x';
 const UNKNOWN = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null, family: null };

@@ -12,7 +12,6 @@ import { createSearch } from '../../src/urls/sqlite/search.ts';
 import { createStreams } from '../../src/urls/sqlite/streams.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { historyOf, lastOf } from './answers.ts';
 import {
   ALWAYS,
   bounds,
@@ -24,6 +23,7 @@ import {
   searchKey,
   seen,
 } from './contract/observations.ts';
+import { historyOf, lastOf } from './results.ts';
 
 // Costs that do not depend on the machine: the number of statements of a read, and the rows that each reads.
 

@@ -85,7 +85,7 @@ async function compare304(bench: Bench, server: Urlwarden, keys: readonly string
     request: null,
     response: Type.String(),
     status: 304,
-    answer: '',
+    body: '',
   });
   const requests: Requests = {
     method: 'GET',

@@ -52,8 +52,8 @@ async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: 
   });
   const { status } = first;
   const requests = lookups(path, ours.authorization, urls, status !== 200);
-  const answer: unknown = await first.json();
-  const yardstick = await startYardstick({ engine, path, request: UrlRequest, response, status, answer });
+  const body: unknown = await first.json();
+  const yardstick = await startYardstick({ engine, path, request: UrlRequest, response, status, body });
   try {
     const loadYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds, connections);
     const loadOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds, connections);

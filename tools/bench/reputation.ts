@@ -54,8 +54,8 @@ type Query = {
   path: string;
   response: Schema;
   pathAt(i: number): string;
-  /** Throws when the answer is not what the row is about. */
-  check(answer: never): void;
+  /** Throws when the response is not what the row is about. */
+  check(body: never): void;
   atLeast: number;
 };
 
@@ -64,7 +64,7 @@ function sample(pathAt: (i: number) => string): string[] {
   return Array.from({ length: SAMPLES }, () => pathAt(roll(LISTINGS)));
 }
 
-/** Compares our server with a bare Fastify route that always returns our first answer. */
+/** Compares our server with a bare Fastify route that always returns our first response. */
 async function compare({ rounds, seconds }: Bench, dataDir: string, query: Query): Promise<Figure> {
   const ours = await startUrlwarden(dataDir, [], ALLOW_RESERVED);
   try {
@@ -72,10 +72,10 @@ async function compare({ rounds, seconds }: Bench, dataDir: string, query: Query
     const headers = { authorization: ours.authorization };
     const requests: Requests = { method: 'GET', headers, paths: sample(pathAt), bodies: [], isRefused: false };
     const first = await fetch(ours.url + pathAt(0), { headers });
-    const answer = (await first.json()) as never;
-    if (first.status !== 200) throw new Error(`${pathAt(0)} returned ${JSON.stringify(answer)}`);
-    check(answer);
-    const yardstick = await startYardstick({ engine: 'fastify', path, request: null, response, status: 200, answer });
+    const body = (await first.json()) as never;
+    if (first.status !== 200) throw new Error(`${pathAt(0)} returned ${JSON.stringify(body)}`);
+    check(body);
+    const yardstick = await startYardstick({ engine: 'fastify', path, request: null, response, status: 200, body });
     try {
       const loadYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds);
       const loadOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds);

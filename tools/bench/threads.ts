@@ -27,10 +27,10 @@ export const threads: Row = {
         headers: { authorization: one.authorization },
         body: ours.bodies[0] ?? null,
       });
-      const answer: unknown = await first.json();
+      const body: unknown = await first.json();
       const bare = { engine: 'fastify', path: paths.urlLast, request: UrlRequest, response: UrlLastResponse } as const;
-      const bareOne = await startYardstick({ ...bare, status: first.status, answer });
-      const bareTwo = await startYardstick({ ...bare, status: first.status, answer, threads: THREADS });
+      const bareOne = await startYardstick({ ...bare, status: first.status, body });
+      const bareTwo = await startYardstick({ ...bare, status: first.status, body, threads: THREADS });
       stops.push(bareOne.stop, bareTwo.stop);
       const gains = await measureGains(
         bench,

@@ -4,7 +4,7 @@ import { ErrorBody } from '../../src/http/errors.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { ROUTES } from '../../test/http/build.ts';
 
-type Answer = { statusCode: number; headers: Record<string, unknown>; body: string };
+type RawResponse = { statusCode: number; headers: Record<string, unknown>; body: string };
 
 type Operation = { responses: Record<string, unknown> };
 
@@ -23,20 +23,21 @@ const documented = new Map(ROUTES.map((route) => [route, new Set(statusesOf(rout
 const documentedAnywhere = new Set([...documented.values()].flatMap((statuses) => [...statuses]));
 
 /** Why a response is wrong, or null. `route` is null unless the request has the path and the method of a route. */
-export function faultOf(answer: Answer, route: Route | null, isHead: boolean): string | null {
-  const { statusCode } = answer;
+export function faultOf(response: RawResponse, route: Route | null, isHead: boolean): string | null {
+  const { statusCode } = response;
   if (statusCode === CONTINUE_STATUS) return null;
   if (statusCode === OPTIONS_STATUS)
-    return answer.body === '' && answer.headers.allow ? null : '204 with a body or without Allow';
+    return response.body === '' && response.headers.allow ? null : '204 with a body or without Allow';
   if (statusCode === 500) return '500';
   const allowed = (route && documented.get(route)) ?? documentedAnywhere;
   if (!allowed.has(statusCode)) return `${statusCode} is not documented`;
-  if (statusCode === NOT_MODIFIED_STATUS) return answer.body === '' && answer.headers.etag ? null : '304 with a body';
+  if (statusCode === NOT_MODIFIED_STATUS)
+    return response.body === '' && response.headers.etag ? null : '304 with a body';
   if (isHead) return null;
-  return statusCode === 200 ? faultOfSuccess(answer, route) : faultOfError(answer);
+  return statusCode === 200 ? faultOfSuccess(response, route) : faultOfError(response);
 }
 
-function faultOfError({ statusCode, headers, body }: Answer): string | null {
+function faultOfError({ statusCode, headers, body }: RawResponse): string | null {
   if (!String(headers['content-type']).startsWith('application/json'))
     return `error with content type ${headers['content-type']}`;
   const parsed = JSON.parse(body);
@@ -44,7 +45,7 @@ function faultOfError({ statusCode, headers, body }: Answer): string | null {
   return parsed.code === statusCode ? null : `code ${parsed.code} in the body of a ${statusCode}`;
 }
 
-function faultOfSuccess({ headers, body }: Answer, route: Route | null): string | null {
+function faultOfSuccess({ headers, body }: RawResponse, route: Route | null): string | null {
   const type = String(headers['content-type']).split(';')[0];
   const isStream = type === 'application/x-ndjson';
   if (isStream && body !== '' && !body.endsWith('\n')) return 'the last line has no line feed';

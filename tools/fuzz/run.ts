@@ -10,7 +10,7 @@ import { closeServer } from '../../src/http/server.ts';
 import { demoEvidence } from '../../src/ingest/demo-evidence.ts';
 import { admitAll } from '../../test/http/admit-all.ts';
 import { serverOf } from '../../test/http/build.ts';
-import { exchange, parseAnswers } from '../../test/http/raw.ts';
+import { exchange, parseResponses } from '../../test/http/raw.ts';
 import { faultOf } from './check.ts';
 import { describe, type FuzzRequest, fuzzRequest } from './requests.ts';
 
@@ -106,9 +106,9 @@ async function sendWhole(app: FastifyInstance, request: FuzzRequest, report: Fuz
   const { method, url, headers, body, route } = request;
   const options = { method, url, headers, ...(body && { payload: body }), validate: false };
   try {
-    const answer = await app.inject(options as InjectOptions);
-    count(report, answer.statusCode);
-    return faultOf(answer, route?.endpoint.method === method ? route : null, method === 'HEAD');
+    const response = await app.inject(options as InjectOptions);
+    count(report, response.statusCode);
+    return faultOf(response, route?.endpoint.method === method ? route : null, method === 'HEAD');
   } catch (error) {
     return `no response: ${error}`;
   }
@@ -120,9 +120,9 @@ async function sendRaw(app: FastifyInstance, bytes: Buffer, report: FuzzReport):
   const { text } = await exchange(port, bytes);
   if (text === '') count(report, 'closed without a response');
   try {
-    for (const answer of parseAnswers(text)) {
-      count(report, answer.statusCode);
-      const fault = faultOf(answer, null, false);
+    for (const response of parseResponses(text)) {
+      count(report, response.statusCode);
+      const fault = faultOf(response, null, false);
       if (fault !== null) return fault;
     }
     return null;

@@ -12,7 +12,7 @@ const PER_SUBNET = 50;
 const STEP = Math.floor(256 / PER_SUBNET);
 export const LISTINGS = SUBNETS * PER_SUBNET;
 
-/** Wider networks beside them, as of a DROP list: every answer about an address looks for networks that cover it. */
+/** Wider networks beside them, as of a DROP list: every response about an address looks for networks that cover it. */
 const NETWORKS = 1_500;
 const FIRST_NETWORK = 0x0ac80000; // 10.200.0.0, behind the addresses
 const NARROWEST = 24;

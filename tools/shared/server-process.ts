@@ -71,7 +71,7 @@ export function operatorOf(dataDir: string): { username: string; password: strin
 /** Returns the value of the Authorization header. */
 export async function logIn(url: string, account: { username: string; password: string }): Promise<string> {
   const body = JSON.stringify({ ...account, realm: 'intel' });
-  const answer = await fetch(`${url}/api/v1/login`, { method: 'POST', body });
-  if (!answer.ok) throw new Error(`${account.username} cannot log in: ${await answer.text()}`);
-  return `Bearer ${((await answer.json()) as { token: string }).token}`;
+  const response = await fetch(`${url}/api/v1/login`, { method: 'POST', body });
+  if (!response.ok) throw new Error(`${account.username} cannot log in: ${await response.text()}`);
+  return `Bearer ${((await response.json()) as { token: string }).token}`;
 }

@@ -42,7 +42,7 @@ const INTERVENTION_MS = 60_000;
 
 /**
  * Sends 80 % of the peak load for some minutes, while an operator imports and changes accounts, and while Redis and
- * PostgreSQL are restarted. Checks every answer, the log, the memory, and at the end the counters.
+ * PostgreSQL are restarted. Checks every response, the log, the memory, and at the end the counters.
  */
 export async function loadSoak(name: EngineName, options: LoadOptions): Promise<LoadResult> {
   const { log, signal } = options;
@@ -136,7 +136,7 @@ async function intervene(interventions: Intervention[], { minutes, signal, probl
 async function checkEnd({ engine, server, problems, log }: Run): Promise<void> {
   const check = (account: LoadAccount, source: string, counted: number) => {
     const { username, charged, uncertain } = account;
-    const text = `${username}: ${counted} by ${source}; weight of the answers: ${charged}, of lost ones: ${uncertain}`;
+    const text = `${username}: ${counted} by ${source}; weight of the responses: ${charged}, of lost ones: ${uncertain}`;
     log(`  counted for ${text}`);
     if (counted < charged || counted > charged + uncertain) problems.add(`another count by ${source}`, text);
   };
@@ -147,7 +147,7 @@ async function checkEnd({ engine, server, problems, log }: Run): Promise<void> {
   for (const fault of integrityFaults(engine.dataDir)) problems.add('the integrity of the database', fault);
 }
 
-/** The grace time is 5 s, and open answers may take 8 s; the rest is for a busy machine. */
+/** The grace time is 5 s, and open responses may take 8 s; the rest is for a busy machine. */
 const STOP_MS = 60_000;
 
 async function stopServer({ child, stop }: ServerProcess, problems: Problems): Promise<void> {
@@ -159,8 +159,8 @@ async function stopServer({ child, stop }: ServerProcess, problems: Problems): P
 
 async function countByLimits(url: string, account: LoadAccount): Promise<number> {
   const headers = { authorization: newestPhase(account).authorization };
-  const answer = await fetch(url + paths.limits, { headers });
-  return ((await answer.json()) as { current: { qpm: number } }).current.qpm;
+  const response = await fetch(url + paths.limits, { headers });
+  return ((await response.json()) as { current: { qpm: number } }).current.qpm;
 }
 
 async function countByCommand({ placeFlags }: Engine, { username }: LoadAccount): Promise<number> {

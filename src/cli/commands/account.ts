@@ -156,7 +156,7 @@ function readAdmin(text: string | undefined): boolean | undefined {
 
 const accountDisable = changeCommand({
   name: 'disable',
-  about: `Disables an account: within five seconds its queries are answered with 403 and its logins with 401. Its
+  about: `Disables an account: within five seconds its queries get 403 and its logins 401. Its
 tokens are not revoked: urlwarden account enable makes them valid again, unless they have expired.`,
   outcome: 'is disabled',
   apply: (control, username) => setAccount(control, username, { isEnabled: false }),

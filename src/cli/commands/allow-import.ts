@@ -27,7 +27,7 @@ const FLAGS = {
 export const allowImport = dataCommand(
   {
     synopsis: 'allow import FORMAT FILE|URL|-',
-    about: `Imports a file, a download or standard input (-) as an allow list: no answer contains its networks. Importing
+    about: `Imports a file, a download or standard input (-) as an allow list: no response contains its networks. Importing
 a list of the same name again replaces it. This is urlwarden import FORMAT … --as allow.
 
 Formats:

@@ -25,7 +25,7 @@ export const allow: CommandGroup = {
 const allowAdd = addingCommand(
   {
     synopsis: 'allow add NETWORK',
-    about: `Puts an address or a network on the allow list: no answer contains it, nor an address inside it, whatever a source
+    about: `Puts an address or a network on the allow list: no response contains it, nor an address inside it, whatever a source
 says, also where a wider network is listed. Imports reject rows about it. Running servers apply it within
 five seconds. Listings that are already stored stay: they count again after urlwarden allow remove.`,
     operands: ['NETWORK'],

@@ -2,7 +2,7 @@ import { parseNetwork } from '../../core/ip/network.ts';
 import { refangHost } from '../../core/url/refang.ts';
 import { visibleQuery } from '../output.ts';
 import { counted } from '../progress.ts';
-import { queriesCommand, type TextAnswer } from '../queries.ts';
+import { queriesCommand, type TextResult } from '../queries.ts';
 
 export const cost = queriesCommand(
   {
@@ -15,16 +15,16 @@ The exit code is 1 if an address was refused, otherwise 0. With --json it is alw
     jsonOutput: '{"canonical":…,"cost":…} or {"error":…}',
     examples: ['urlwarden cost 192.0.2.77/24 2001:db8::/48'],
   },
-  { answerJson, answerText, refang: refangHost },
+  { resultJson, resultText, refang: refangHost },
 );
 
-function answerJson(value: unknown): object {
+function resultJson(value: unknown): object {
   if (typeof value !== 'string') return { error: 'invalid_type' };
   const parsed = parseNetwork(value);
   return parsed.ok ? { canonical: parsed.network.canonical, cost: parsed.network.cost } : { error: parsed.reason };
 }
 
-function answerText(input: string): TextAnswer {
+function resultText(input: string): TextResult {
   const parsed = parseNetwork(refangHost(input));
   const query = visibleQuery(input);
   if (!parsed.ok) return { text: `${query}\n  refused: ${parsed.reason}\n`, isRefused: true };

@@ -35,7 +35,7 @@ export const feedRun = dataCommand(
   {
     synopsis: 'feed run NAME',
     about: `Fetches a feed now and imports it, even if it is paused or not due. It also works while a server is
-running. Nothing is imported if the publisher answers that the feed has not changed.`,
+running. Nothing is imported if the publisher responds that the feed has not changed.`,
     operands: ['NAME'],
     flags: FLAGS,
   },

@@ -21,7 +21,7 @@ const FLAGS = {
   port: { argument: 'PORT', meaning: 'port of a botnet controller (dstport)' },
   heuristic: { argument: 'WORD', meaning: 'how it was found, one word' },
   abused: { meaning: 'a legitimate host that was broken into' },
-  reason: { argument: 'TEXT', meaning: 'what was found; answers show it as detection' },
+  reason: { argument: 'TEXT', meaning: 'what was found; responses show it as detection' },
   'allow-reserved': INGEST_FLAGS['allow-reserved'],
 } as const satisfies Flags;
 

@@ -15,7 +15,7 @@ const DEFAULT_SPAN = '24h';
 export const listingRemove = intelligenceCommand(
   {
     synopsis: 'listing remove NETWORK',
-    about: `Removes the live listings of exactly this address or network, of every source. Answers of type live no longer
+    about: `Removes the live listings of exactly this address or network, of every source. Responses of type live no longer
 contain them; history shows when they were removed. The same source does not list it again for 24
 hours (--for); evidence after that time does. To never list it, use urlwarden allow add. Running servers apply it
 within five seconds.`,

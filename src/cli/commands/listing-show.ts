@@ -20,7 +20,7 @@ and those inside it, live or ended, with the source, the times and the reason; t
 networks that it is on; and the newest URLs of an address that is listed because of them. The newest listing is first.
 
 States of a listing:
-  live       answers contain it
+  live       responses contain it
   expired    its source has not named it again in time
   removed    by urlwarden listing remove
   allowed    an allow list contains it: see urlwarden allow list
@@ -79,14 +79,14 @@ function urlsText(urls: readonly UrlFact[]): string {
   return `\n${table(['SEEN', heading], rows, { shortened: [heading] })}`;
 }
 
-/** Why no answer about the network itself contains a listing, not even a wider one. */
+/** Why no response about the network itself contains a listing, not even a wider one. */
 function exceptionText(network: KeyNetwork, entries: readonly NetworkListEntry[], allowReserved: boolean): string {
   const name = formatKeyNetwork(network);
   if (entries.some((entry) => entry.as === 'allow' && containsNetwork(entry.network, network))) {
-    return `\n${name} is on an allow list, so no answer about it contains a listing.\n`;
+    return `\n${name} is on an allow list, so no response about it contains a listing.\n`;
   }
   if (allowReserved || !isReserved(network)) return '';
-  return `\n${name} is reserved, so no answer about it contains a listing, unless --allow-reserved is set.\n`;
+  return `\n${name} is reserved, so no response about it contains a listing, unless --allow-reserved is set.\n`;
 }
 
 function listingsText(name: string, listings: readonly DescribedListing[]): string {

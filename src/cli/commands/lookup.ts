@@ -48,17 +48,17 @@ The exit code is 0 if at least one of the URLs is known, otherwise 1.`,
     const store = await openExisting(place);
     const options: Options = { operands, isHistory: flags.history === true, isJson: flags.json === true };
     try {
-      let [isAnyAsked, isAnyKnown] = [false, false];
+      let [hasAnyUrl, isAnyKnown] = [false, false];
       for await (const lines of linesOf(operands)) {
-        isAnyAsked ||= lines.length > 0;
+        hasAnyUrl ||= lines.length > 0;
         for (let at = 0; at < lines.length; at += CONCURRENT_URLS) {
           const chunk = lines.slice(at, at + CONCURRENT_URLS);
-          const answers = await Promise.all(chunk.map((line) => answer(store, line, options)));
-          await print(answers.map(({ text }) => text).join(''));
-          isAnyKnown ||= answers.some(({ isKnown }) => isKnown);
+          const results = await Promise.all(chunk.map((line) => lookUp(store, line, options)));
+          await print(results.map(({ text }) => text).join(''));
+          isAnyKnown ||= results.some(({ isKnown }) => isKnown);
         }
       }
-      if (!isAnyAsked) process.stderr.write('Standard input has no URL.\n');
+      if (!hasAnyUrl) process.stderr.write('Standard input has no URL.\n');
       return isAnyKnown ? 0 : EXIT_FAILURE;
     } finally {
       await store.close();
@@ -68,7 +68,7 @@ The exit code is 0 if at least one of the URLs is known, otherwise 1.`,
 
 type Options = { operands: readonly string[]; isHistory: boolean; isJson: boolean };
 
-type Answer = { text: string; isKnown: boolean };
+type Result = { text: string; isKnown: boolean };
 
 async function* linesOf(operands: readonly string[]): AsyncGenerator<Line[]> {
   for (const operand of operands) {
@@ -115,7 +115,7 @@ function isFile(path: string): boolean {
   }
 }
 
-async function answer(store: Intelligence, line: Line, options: Options): Promise<Answer> {
+async function lookUp(store: Intelligence, line: Line, options: Options): Promise<Result> {
   const { operands, isHistory, isJson } = options;
   if (!line.ok) return refused(line.text, line.error, UNREADABLE[line.error]);
   const input = withoutReturn(line.text);
@@ -138,7 +138,7 @@ async function answer(store: Intelligence, line: Line, options: Options): Promis
     : `${heading(details.url, input)}${detailsText(details, isHistory, currentTs())}`;
   return { text, isKnown: true };
 
-  function refused(url: string, error: string, reason: string, asked = url): Answer {
+  function refused(url: string, error: string, reason: string, asked = url): Result {
     const text = isJson ? `${JSON.stringify({ url, error })}\n` : `${heading(url, asked)}  ${reason}\n`;
     return { text, isKnown: false };
   }

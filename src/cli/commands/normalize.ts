@@ -3,7 +3,7 @@ import { explainUrl } from '../../core/url/explain.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
 import { refangUrl } from '../../core/url/refang.ts';
 import { visibleQuery } from '../output.ts';
-import { queriesCommand, type TextAnswer } from '../queries.ts';
+import { queriesCommand, type TextResult } from '../queries.ts';
 
 export const normalize = queriesCommand(
   {
@@ -16,15 +16,15 @@ The exit code is 1 if a URL was refused, otherwise 0. With --json it is always 0
     jsonOutput: '{"url":…} or {"error":…}',
     examples: ["urlwarden normalize 'HTTP://user:pw@Example.com:80/a b'", 'cut -d, -f3 urls.csv | urlwarden normalize'],
   },
-  { answerJson, answerText, refang: refangUrl },
+  { resultJson, resultText, refang: refangUrl },
 );
 
-function answerJson(value: unknown): object {
+function resultJson(value: unknown): object {
   const result = normalizeUrl(value);
   return result.ok ? { url: result.url } : { error: result.error };
 }
 
-function answerText(input: string): TextAnswer {
+function resultText(input: string): TextResult {
   const url = refangUrl(input);
   const result = normalizeUrl(url);
   const query = visibleQuery(input);
@@ -35,6 +35,6 @@ function answerText(input: string): TextAnswer {
     ...(url === input ? [] : ['  defanged form restored\n']),
     ...explainUrl(url, result).map(({ rule, text }) => `  ${text} (${rule})\n`),
   ];
-  const answer = changes.length === 0 ? '  unchanged\n' : `→ ${result.url}\n${changes.join('')}`;
-  return { text: `${query}\n${answer}`, isRefused: false };
+  const lines = changes.length === 0 ? '  unchanged\n' : `→ ${result.url}\n${changes.join('')}`;
+  return { text: `${query}\n${lines}`, isRefused: false };
 }

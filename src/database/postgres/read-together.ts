@@ -1,21 +1,21 @@
-/** Queries of one statement, so that no answer waits long for the others. */
+/** Queries of one statement, so that no result waits long for the others. */
 const MAX_TOGETHER = 100;
 
-type Waiting<Query, Answer> = {
+type Waiting<Query, Result> = {
   query: Query;
-  resolve(answer: Answer | Promise<Answer>): void;
+  resolve(result: Result | Promise<Result>): void;
   reject(error: unknown): void;
 };
 
 /**
  * Reads what is asked for in one iteration of the event loop together: queries of one group, up to 100 at a time. `read`
- * returns the answers in the order of its queries.
+ * returns the results in the order of its queries.
  */
-export function createReadTogether<Query, Answer>(
-  read: (queries: readonly Query[]) => Promise<(Answer | Promise<Answer>)[]>,
+export function createReadTogether<Query, Result>(
+  read: (queries: readonly Query[]) => Promise<(Result | Promise<Result>)[]>,
   groupOf: (query: Query) => string = () => '',
-): (query: Query) => Promise<Answer> {
-  let waiting: Waiting<Query, Answer>[] = [];
+): (query: Query) => Promise<Result> {
+  let waiting: Waiting<Query, Result>[] = [];
 
   function readWaiting(): void {
     const groups = Map.groupBy(waiting, ({ query }) => groupOf(query));
@@ -25,10 +25,10 @@ export function createReadTogether<Query, Answer>(
     }
   }
 
-  async function readBatch(batch: readonly Waiting<Query, Answer>[]): Promise<void> {
+  async function readBatch(batch: readonly Waiting<Query, Result>[]): Promise<void> {
     try {
-      const answers = await read(batch.map(({ query }) => query));
-      for (const [i, { resolve }] of batch.entries()) resolve(answers[i] as Answer);
+      const results = await read(batch.map(({ query }) => query));
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as Result);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

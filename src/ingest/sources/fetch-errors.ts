@@ -30,8 +30,8 @@ export function responseRefusal(host: string, response: IncomingMessage, maxByte
 
 function refusedStatus(host: string, status: number, retryAfter: string | undefined): AppError {
   const seconds = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined;
-  const answer = `${host} answered ${status} ${http.STATUS_CODES[status] ?? ''}`.trim();
-  return new AppError(isGone(status) ? 'not_found' : 'unavailable', answer + statusHint(status), {
+  const message = `${host} responded with ${status} ${http.STATUS_CODES[status] ?? ''}`.trim();
+  return new AppError(isGone(status) ? 'not_found' : 'unavailable', message + statusHint(status), {
     ...(seconds !== undefined && { retryAfterSeconds: seconds }),
   });
 }

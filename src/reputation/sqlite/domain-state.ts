@@ -29,7 +29,7 @@ import { type DomainState, MAX_DOMAIN_ADDRESSES, type StoredEvidence, type UrlSi
 
 const NO_ADDRESS = new Uint8Array(0);
 
-/** One statement says which other tables have rows of the domain: each of these statements costs more than its answer. */
+/** One statement says which other tables have rows of the domain: each of these statements costs more than its result. */
 const DOMAIN = `
   select d.id, d.first_url_ts, w.ts, w.created_ts, w.expires_ts, w.registrar, s.human, s.is_abused, s.reason, s.set_ts,
     exists (select 1 from domain_evidence where domain_id = d.id),

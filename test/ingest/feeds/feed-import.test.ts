@@ -12,8 +12,8 @@ import { openNetworks } from '../../../src/ingest/networks.ts';
 import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
 import { temporaryControl } from '../../temporary-control.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
-import { newestEventOf } from '../../urls/answers.ts';
 import { factsOf } from '../../urls/contract/observations.ts';
+import { newestEventOf } from '../../urls/results.ts';
 import { mmdbOf } from '../mmdb.ts';
 import { feedOf } from './feed-of.ts';
 
@@ -277,7 +277,7 @@ describe('the import of a feed', () => {
     const [report] = await control.imports({ feed: 'f', limit: 1 });
     assert.deepEqual([report?.counts.rejected, report?.counts.observations], [1, 1]);
     status = 503;
-    await assert.rejects(run(misp), /answered 503/);
+    await assert.rejects(run(misp), /responded with 503/);
   });
 
   test('an unknown format is an error', async (t) => {

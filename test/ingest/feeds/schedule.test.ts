@@ -102,7 +102,7 @@ describe('the schedule of feeds', () => {
     const stored = { lastSuccessTs: NOW - 300, rows: 9, etag: '"old"', intervalSeconds: 86_400 };
     const world = await open(t, [stored], {
       importFeed: async () => {
-        throw new AppError('unavailable', 'feeds.example answered 503', { retryAfterSeconds: 400 });
+        throw new AppError('unavailable', 'feeds.example responded with 503', { retryAfterSeconds: 400 });
       },
     });
     for (const [failures, delay] of [
@@ -116,7 +116,10 @@ describe('the schedule of feeds', () => {
       world.clock.ts = feed.nextRunTs;
     }
     const { lastError, lastSuccessTs, rows, etag } = await world.feed();
-    assert.deepEqual([lastError, lastSuccessTs, rows, etag], ['feeds.example answered 503', NOW - 300, 9, '"old"']);
+    assert.deepEqual(
+      [lastError, lastSuccessTs, rows, etag],
+      ['feeds.example responded with 503', NOW - 300, 9, '"old"'],
+    );
   });
 
   test('an unexpected error is stored without its message, and the next feed runs', async (t) => {

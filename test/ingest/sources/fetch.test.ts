@@ -79,7 +79,7 @@ describe('openUrl', () => {
   test('a 304 without a conditional request is an error', async (t) => {
     const { at } = await serve(t, (_request, response) => response.writeHead(304).end());
     for (const options of [{}, { validators: { etag: null, lastModified: null } }])
-      await assert.rejects(fetchText(at('a.test', '/'), options), /a\.test:\d+ answered 304/);
+      await assert.rejects(fetchText(at('a.test', '/'), options), /a\.test:\d+ responded with 304/);
   });
 
   test('an error status has a message with a hint, and Retry-After', async (t) => {
@@ -87,10 +87,10 @@ describe('openUrl', () => {
       response.writeHead(Number(url?.slice(1)), { 'retry-after': '120' }).end();
     });
     for (const [status, message] of [
-      [403, /answered 403 Forbidden: check the key/],
-      [404, /answered 404 Not Found: check the URL$/],
-      [503, /answered 503 Service Unavailable: try again later$/],
-      [206, /answered 206 Partial Content$/],
+      [403, /responded with 403 Forbidden: check the key/],
+      [404, /responded with 404 Not Found: check the URL$/],
+      [503, /responded with 503 Service Unavailable: try again later$/],
+      [206, /responded with 206 Partial Content$/],
     ] as const) {
       await assert.rejects(fetchText(at('a.test', `/${status}`)), (error) => {
         assert.ok(error instanceof AppError);
@@ -239,7 +239,7 @@ describe('openUrl and hostile targets', () => {
       else response.writeHead(url === '/moved' ? 302 : 404, { location: '/whole' }).write('x'); // and never an end
     });
     for (const path of ['/whole', '/moved']) assert.equal(await fetchText(at('a.test', path)), 'whole');
-    await assert.rejects(fetchText(at('a.test', '/lost')), /answered 404/);
+    await assert.rejects(fetchText(at('a.test', '/lost')), /responded with 404/);
     assert.equal(closed.size, 4);
     await Promise.all(closed.values());
   });

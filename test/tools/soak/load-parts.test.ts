@@ -18,7 +18,7 @@ const ANSWERS: { name: string; pieces: string[]; isClosed?: boolean; body: strin
     body: null,
     fault: /middle/,
   },
-  { name: 'no answer', pieces: [], isClosed: true, body: null, fault: /closed/ },
+  { name: 'no response', pieces: [], isClosed: true, body: null, fault: /closed/ },
   {
     name: 'a body that is too long',
     pieces: ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab'],
@@ -37,7 +37,7 @@ for (const { name, pieces, isClosed = false, body, fault } of ANSWERS) {
     const connection = openConnection(port, () => assert.fail('stray bytes'));
     t.after(() => connection.close());
     const received = await new Promise<Received>((resolve) => connection.send('GET / HTTP/1.1\r\n\r\n', resolve));
-    assert.equal(received.answer?.body ?? null, body);
+    assert.equal(received.response?.body ?? null, body);
     if (fault !== undefined) assert.match(received.fault ?? '', fault);
   });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Observation } from '../../../src/core/observation.ts';
-import { historyOf, lastOf } from '../answers.ts';
+import { historyOf, lastOf } from '../results.ts';
 import { dump } from './dump.ts';
 import type { OpenStore } from './index.ts';
 import { find, hashOf, NEW_YEAR, seen } from './observations.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Intelligence } from '../../../src/app/stores.ts';
 import { NO_DETAILS } from '../../../src/core/observation.ts';
-import { historyOf, lastOf } from '../answers.ts';
+import { historyOf, lastOf } from '../results.ts';
 import type { OpenStore } from './index.ts';
 import { hashOf, NEW_YEAR, seen } from './observations.ts';
 

@@ -4,7 +4,7 @@ import type { Intelligence } from '../../../src/app/stores.ts';
 import { formatIp } from '../../../src/core/ip/address.ts';
 import type { UrlDetails } from '../../../src/urls/store.ts';
 import { toWireEvent, toWirePayload } from '../../../src/urls/wire.ts';
-import { historyOf, lastOf } from '../answers.ts';
+import { historyOf, lastOf } from '../results.ts';
 import type { OpenStore } from './index.ts';
 import { DAY, hashOf, NEW_YEAR, seen } from './observations.ts';
 

@@ -4,7 +4,7 @@ import type { Intelligence } from '../../../src/app/stores.ts';
 import type { Observation, ObservationInput } from '../../../src/core/observation.ts';
 import { parseObservation, printObservation } from '../../../src/ingest/observation-json.ts';
 import type { ExportFilter } from '../../../src/urls/store.ts';
-import { historyOf } from '../answers.ts';
+import { historyOf } from '../results.ts';
 import { dump } from './dump.ts';
 import type { OpenStore } from './index.ts';
 import { collect, DAY, find, hashOf, NEW_YEAR, seen } from './observations.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { FileReport } from '../../../src/core/observation.ts';
-import { lastOf } from '../answers.ts';
+import { lastOf } from '../results.ts';
 import type { OpenStore } from './index.ts';
 import { find, hashOf, NEW_YEAR, seen } from './observations.ts';
 

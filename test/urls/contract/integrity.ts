@@ -8,7 +8,7 @@ import type { Observation } from '../../../src/core/observation.ts';
 import { afterId } from '../../../src/urls/integrity-rows.ts';
 import { CHECKED_TABLES } from '../../../src/urls/integrity-rules.ts';
 import type { Fault, RowKey } from '../../../src/urls/store.ts';
-import { lastOf } from '../answers.ts';
+import { lastOf } from '../results.ts';
 import type { OpenTables } from '../tables.ts';
 import { dump } from './dump.ts';
 import { DAY, hashOf, NEW_YEAR, seen } from './observations.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Intelligence } from '../../../src/app/stores.ts';
 import type { ObservationInput } from '../../../src/core/observation.ts';
 import type { Listing } from '../../../src/urls/store.ts';
-import { historyOf, lastOf, newestEventOf } from '../answers.ts';
+import { historyOf, lastOf, newestEventOf } from '../results.ts';
 import { impliedByListings, type ListedUrls } from './implied.ts';
 import type { OpenStore } from './index.ts';
 import { find, NEW_YEAR, seen } from './observations.ts';

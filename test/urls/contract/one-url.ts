@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { historyOf, lastOf } from '../answers.ts';
+import { historyOf, lastOf } from '../results.ts';
 import type { OpenStore } from './index.ts';
 import { ALWAYS, bounds, collect, hashOf, seen } from './observations.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Intelligence } from '../../../src/app/stores.ts';
-import { lastOf } from '../answers.ts';
+import { lastOf } from '../results.ts';
 import type { OpenStore } from './index.ts';
 import { ALWAYS, bounds, collectFacts, DAY, factsOf, find, hashOf, NEW_YEAR, searchKey, seen } from './observations.ts';
 

@@ -17,7 +17,7 @@ export type YardstickOptions = {
   request: Schema | null;
   response: Schema;
   status: number;
-  answer: unknown;
+  body: unknown;
   /** Only of `fastify`: how many threads listen on the port. Default: 1. */
   threads?: number;
 };
@@ -28,7 +28,7 @@ const LOOPBACK = { host: '127.0.0.1', port: 0 };
 type ThreadData = { options: YardstickOptions; port: number };
 
 async function listenFastify(options: YardstickOptions, port = 0): Promise<string> {
-  const { path, request, response, status, answer, threads = 1 } = options;
+  const { path, request, response, status, body, threads = 1 } = options;
   const app = fastify();
   const schema = { ...(request && { body: request }), response: { [status]: response } };
   app.route({
@@ -37,14 +37,14 @@ async function listenFastify(options: YardstickOptions, port = 0): Promise<strin
     schema,
     handler: async (_request, reply) => {
       reply.code(status);
-      return answer;
+      return body;
     },
   });
   return app.listen({ ...LOOPBACK, port, ...(threads > 1 && { reusePort: true }) });
 }
 
-async function listenNode({ status, answer }: YardstickOptions): Promise<string> {
-  const bytes = Buffer.from(JSON.stringify(answer));
+async function listenNode({ status, body }: YardstickOptions): Promise<string> {
+  const bytes = Buffer.from(JSON.stringify(body));
   const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes.length };
   const server = createServer((request, response) => {
     request.resume();

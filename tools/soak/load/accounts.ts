@@ -4,7 +4,7 @@ import { setTier } from '../../../src/accounts/tiers.ts';
 import { openControl } from '../../../src/app/stores.ts';
 import { NO_LIMIT, OPERATOR_TIER, URL_DATASET } from '../../../src/core/tier.ts';
 
-/** What the server may answer to requests with this token, from some moment on. */
+/** What the server may respond to requests with this token, from some moment on. */
 export type Phase = {
   authorization: string;
   isAccepted: boolean;
@@ -24,7 +24,7 @@ export type LoadAccount = {
   phases: Phase[];
   /** The weights of all queries that were answered with 200 or 404. */
   charged: number;
-  /** The weights of all queries whose answer was lost: each of them may have been counted or not. */
+  /** The weights of all queries whose response was lost: each of them may have been counted or not. */
   uncertain: number;
   openStreams: number;
 };

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
 /** Head and body as latin1, which has one character per byte, so that lengths are right. */
-export type Answer = { status: number; head: string; body: string };
+export type RawResponse = { status: number; head: string; body: string };
 
-/** `fault`: why there is no complete answer. */
-export type Received = { answer: Answer; fault: null } | { answer: null; fault: string };
+/** `fault`: why there is no complete response. */
+export type Received = { response: RawResponse; fault: null } | { response: null; fault: string };
 
 /** A keep-alive connection with one request at a time. It reconnects by itself. */
 export type Connection = {
@@ -35,23 +35,23 @@ export function openConnection(port: number, onStray: (text: string) => void): C
     const dropped = socket;
     socket = null;
     dropped?.destroy();
-    finish({ answer: null, fault });
+    finish({ response: null, fault });
   }
 
   function read(chunk: string): void {
     text += chunk;
     if (waiting === null) onStray(text);
-    const parsed = waiting === null ? 'malformed' : parseAnswer(text);
+    const parsed = waiting === null ? 'malformed' : parseResponse(text);
     if (parsed === 'incomplete') return;
     if (parsed === 'malformed') {
-      drop('an answer that is not HTTP, or longer than it says');
+      drop('a response that is not HTTP, or longer than it says');
       return;
     }
     if (parsed.head.includes('\r\nconnection: close\r\n')) {
       socket?.destroy();
       socket = null;
     }
-    finish({ answer: parsed, fault: null });
+    finish({ response: parsed, fault: null });
   }
 
   function open(): Socket {
@@ -65,7 +65,7 @@ export function openConnection(port: number, onStray: (text: string) => void): C
       reason = error.message;
     });
     opened.on('close', () => {
-      if (socket === opened) drop(text === '' ? reason : `${reason} in the middle of an answer`);
+      if (socket === opened) drop(text === '' ? reason : `${reason} in the middle of a response`);
     });
     return opened;
   }
@@ -77,7 +77,7 @@ export function openConnection(port: number, onStray: (text: string) => void): C
       socket.write(request, 'latin1');
     },
     expire(sentBeforeMs) {
-      if (waiting !== null && waiting.sentMs < sentBeforeMs) drop('no answer in time');
+      if (waiting !== null && waiting.sentMs < sentBeforeMs) drop('no response in time');
     },
     close() {
       drop('closed by the client');
@@ -85,7 +85,7 @@ export function openConnection(port: number, onStray: (text: string) => void): C
   };
 }
 
-function parseAnswer(text: string): Answer | 'incomplete' | 'malformed' {
+function parseResponse(text: string): RawResponse | 'incomplete' | 'malformed' {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd === -1) return 'incomplete';
   const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1];

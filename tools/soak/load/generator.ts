@@ -1,7 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadAccount, Phase } from './accounts.ts';
-import { type Answer, type Connection, openConnection, type Received } from './connection.ts';
+import { type Connection, openConnection, type RawResponse, type Received } from './connection.ts';
 import type { Outages } from './outages.ts';
 import type { Problems } from './problems.ts';
 import { errorFault, type LoadRequest } from './requests.ts';
@@ -26,16 +26,16 @@ export type Report = {
   statuses: Record<string, number>;
 };
 
-/** Sends requests over many connections, and checks and counts every answer. */
+/** Sends requests over many connections, and checks and counts every response. */
 export type Generator = {
-  /** Sends the next request as soon as a connection is free. Returns the answers per second. */
+  /** Sends the next request as soon as a connection is free. Returns the responses per second. */
   runAtPeak(ms: number): Promise<number>;
   /** Sends this many requests a second, until the next call. */
   setRate(perSecond: number): void;
-  /** Sends one more request, checked and counted like all others. The status is null if the answer was lost. */
+  /** Sends one more request, checked and counted like all others. The status is null if the response was lost. */
   ask(request: LoadRequest, account: LoadAccount): Promise<number | null>;
   report(): Report;
-  /** Sends nothing any more, and waits for the answers that are missing. */
+  /** Sends nothing any more, and waits for the responses that are missing. */
   stop(): Promise<void>;
   close(): void;
 };
@@ -47,7 +47,7 @@ const CONNECTIONS = 64;
 /** The server allows eight open streams per account; a client that has as many reads one first. */
 const STREAMS_PER_ACCOUNT = 7;
 /** Longer than any time-out of the server. */
-const ANSWER_TIMEOUT_MS = 60_000;
+const RESPONSE_TIMEOUT_MS = 60_000;
 const TICK_MS = 5;
 /** Requests that could not be sent within this time are not sent later: the rate never exceeds the chosen one. */
 const MAX_DELAY_SECONDS = 0.1;
@@ -58,7 +58,7 @@ export function createGenerator({ port, accounts, requests, outages, problems }:
   const connections = [...free];
   const asking = new Set<Connection>();
   const shares = accounts.flatMap((account) => Array.from({ length: account.parts }, () => account));
-  const timesUs = createHistogram({ lowest: 1, highest: ANSWER_TIMEOUT_MS * 2_000, figures: 2 });
+  const timesUs = createHistogram({ lowest: 1, highest: RESPONSE_TIMEOUT_MS * 2_000, figures: 2 });
   let mode: 'idle' | 'peak' | 'rate' = 'idle';
   let perSecond = 0;
   let due = 0;
@@ -95,12 +95,12 @@ export function createGenerator({ port, accounts, requests, outages, problems }:
       if (request.isStream) account.openStreams--;
       timesUs.record(Math.max(1, Math.round((performance.now() - startedMs) * 1_000)));
       answered++;
-      const name = String(received.answer?.status ?? 'lost');
+      const name = String(received.response?.status ?? 'lost');
       statuses[name] = (statuses[name] ?? 0) + 1;
       count(sent, received);
       const fault = faultOf(sent, received, outages);
       if (fault !== null) problems.add(`${request.name}: ${fault}`, exampleOf(sent, received));
-      onDone(received.answer?.status ?? null);
+      onDone(received.response?.status ?? null);
     });
   }
 
@@ -130,7 +130,7 @@ export function createGenerator({ port, accounts, requests, outages, problems }:
   }, TICK_MS);
 
   const expiry = setInterval(() => {
-    for (const connection of [...connections, ...asking]) connection.expire(performance.now() - ANSWER_TIMEOUT_MS);
+    for (const connection of [...connections, ...asking]) connection.expire(performance.now() - RESPONSE_TIMEOUT_MS);
   }, 1_000);
 
   async function stop(): Promise<void> {
@@ -188,31 +188,35 @@ export function createGenerator({ port, accounts, requests, outages, problems }:
 }
 
 /** By the status alone, as the server counts: a wrong body does not change what was counted. */
-function count({ request: { weight }, account }: Sent, { answer }: Received): void {
-  if (answer === null) account.uncertain += weight;
-  else if (answer.status === 200 || answer.status === 404) account.charged += weight;
+function count({ request: { weight }, account }: Sent, { response }: Received): void {
+  if (response === null) account.uncertain += weight;
+  else if (response.status === 200 || response.status === 404) account.charged += weight;
 }
 
 const RETRY_AFTER = /\r\nretry-after: [1-9]\d*\r\n/;
 const CHALLENGE = '\r\nwww-authenticate: bearer';
 
-/** Why the contract does not allow this answer at this time; null if it does. */
-function faultOf(sent: Sent, { answer, fault }: Received, outages: Outages): string | null {
+/** Why the contract does not allow this response at this time; null if it does. */
+function faultOf(sent: Sent, { response, fault }: Received, outages: Outages): string | null {
   const isOutage = () => outages.includes(sent.sentMs, Date.now());
-  if (answer === null) return isOutage() ? null : fault;
+  if (response === null) return isOutage() ? null : fault;
   try {
-    return answerFault(sent, answer, isOutage);
+    return responseFault(sent, response, isOutage);
   } catch (error) {
-    return `${answer.status} with a body that is not JSON (${(error as Error).name})`;
+    return `${response.status} with a body that is not JSON (${(error as Error).name})`;
   }
 }
 
-function answerFault({ request, account, phase }: Sent, answer: Answer, isOutage: () => boolean): string | null {
-  const { status } = answer;
+function responseFault(
+  { request, account, phase }: Sent,
+  response: RawResponse,
+  isOutage: () => boolean,
+): string | null {
+  const { status } = response;
   const phases = account.phases.length - 1 === phase ? [account.phases[phase] as Phase] : account.phases.slice(phase);
   if (status === request.status) {
     if (!phases.some(({ isAccepted }) => isAccepted)) return `${status}, although the account was refused before`;
-    const fault = request.faultOf(answer);
+    const fault = request.faultOf(response);
     return fault === null ? null : `${status}, ${fault}`;
   }
   const isAllowed =
@@ -220,14 +224,14 @@ function answerFault({ request, account, phase }: Sent, answer: Answer, isOutage
     (status === 429 && account.isLimited && request.weight > 0) ||
     ((status === 503 || status === 408) && isOutage());
   if (!isAllowed) return String(status);
-  if ((status === 429 || status === 503) && !RETRY_AFTER.test(answer.head)) return `${status} without Retry-After`;
-  if (status === 401 && !answer.head.includes(CHALLENGE)) return `${status} without WWW-Authenticate`;
-  const fault = errorFault(status)(answer.body);
+  if ((status === 429 || status === 503) && !RETRY_AFTER.test(response.head)) return `${status} without Retry-After`;
+  if (status === 401 && !response.head.includes(CHALLENGE)) return `${status} without WWW-Authenticate`;
+  const fault = errorFault(status)(response.body);
   return fault === null ? null : `${status}, ${fault}`;
 }
 
-function exampleOf({ request, account, sentMs }: Sent, { answer, fault }: Received): string {
-  const outcome = answer === null ? fault : `${answer.status} ${answer.body}`;
+function exampleOf({ request, account, sentMs }: Sent, { response, fault }: Received): string {
+  const outcome = response === null ? fault : `${response.status} ${response.body}`;
   const time = new Date(sentMs).toISOString().slice(11, 23);
   return `${time} ${account.username}: ${request.head.split(' HTTP', 1)[0]} ${request.body} → ${outcome}`;
 }

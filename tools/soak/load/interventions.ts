@@ -162,7 +162,7 @@ export function createInterventions(options: InterventionOptions): Intervention[
 
   const restartPostgres = (signal: NodeJS.Signals) => outage(async () => engine.restarts?.postgres(signal));
 
-  /** Redis is back first, and is filled again as soon as PostgreSQL answers. */
+  /** Redis is back first, and is filled again as soon as PostgreSQL responds. */
   const crashBoth = () =>
     outage(async () => {
       await Promise.all([engine.restarts?.redis('SIGKILL'), engine.restarts?.postgres('SIGQUIT')]);

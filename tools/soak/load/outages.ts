@@ -1,4 +1,4 @@
-/** Spans of time in which this program itself has made PostgreSQL unavailable. Only then may the server answer with 503. */
+/** Spans of time in which this program itself has made PostgreSQL unavailable. Only then may the server respond with 503. */
 export type Outages = {
   begin(): void;
   /** The server gets some more time to recover. */

@@ -38,8 +38,8 @@ export function createProgress({ generator, resources, server, rate, problems, l
   async function report(): Promise<void> {
     const minute = generator.report();
     add(minute);
-    // A slow machine lowers the rate, which is no fault of the server. No answer at all is one.
-    if (minute.answered === 0) problems.add('no answer for a minute', new Date().toISOString());
+    // A slow machine lowers the rate, which is no fault of the server. No response at all is one.
+    if (minute.answered === 0) problems.add('no response for a minute', new Date().toISOString());
     const memory = `${resources.memoryMb().toFixed(0)} MB, ${resources.openFiles()} files`;
     const delay = await loopDelay(server.metricsUrl);
     log(`${new Date().toISOString().slice(11, 19)} ${rateText(minute, rate)}, ${memory}, event loop p99 ${delay}`);
@@ -52,7 +52,7 @@ export function createProgress({ generator, resources, server, rate, problems, l
       add(generator.report());
       const { answered, seconds, unsent, statuses } = totals;
       const share = ((answered / (answered + unsent)) * 100).toFixed(1);
-      log(`  ${answered} answers in ${(seconds / 60).toFixed(1)} minutes (${statusText(statuses)})`);
+      log(`  ${answered} responses in ${(seconds / 60).toFixed(1)} minutes (${statusText(statuses)})`);
       log(`  ${share} % of the chosen load could be sent${Number(share) < 90 ? ': the machine was too busy' : ''}`);
       return { answered, statuses };
     },

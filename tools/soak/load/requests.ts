@@ -3,9 +3,9 @@ import { formatIp, isIpv4 } from '../../../src/core/ip/address.ts';
 import type { Observation } from '../../../src/core/observation.ts';
 import { paths } from '../../../src/core/paths.ts';
 import { LARGEST_FAMILY, observationsAt, unknownUrlAt } from '../../shared/observations.ts';
-import type { Answer } from './connection.ts';
+import type { RawResponse } from './connection.ts';
 
-/** A request with everything that is known about its answer. */
+/** A request with everything that is known about its response. */
 export type LoadRequest = {
   name: string;
   /** Request line and headers, without the token. */
@@ -14,10 +14,10 @@ export type LoadRequest = {
   /** How many queries it counts as. */
   weight: number;
   isStream: boolean;
-  /** The status of its answer when nothing is wrong. */
+  /** The status of its response when nothing is wrong. */
   status: 200 | 404;
-  /** What is wrong with the body of an answer with that status; null if nothing is. */
-  faultOf(answer: Answer): string | null;
+  /** What is wrong with the body of a response with that status; null if nothing is. */
+  faultOf(response: RawResponse): string | null;
 };
 
 type Kind = Pick<LoadRequest, 'name'> &
@@ -102,12 +102,12 @@ function toRequest({ name, path, body, weight = 1, isStream = false, status = 20
     weight,
     isStream,
     status,
-    faultOf(answer) {
-      if (!answer.head.includes(`\r\ncontent-type: ${status === 200 ? contentType : 'application/json'}`)) {
+    faultOf(response) {
+      if (!response.head.includes(`\r\ncontent-type: ${status === 200 ? contentType : 'application/json'}`)) {
         return 'another content type';
       }
-      if (weight > 0 && !answer.head.includes('\r\nratelimit: ')) return 'no RateLimit header';
-      return faultOf(answer.body);
+      if (weight > 0 && !response.head.includes('\r\nratelimit: ')) return 'no RateLimit header';
+      return faultOf(response.body);
     },
   };
 }
@@ -116,17 +116,17 @@ function lastKnown({ id, observations, observation: { url } }: Place): Kind {
   const newest = observations.at(-1) as Observation;
   const payload = observations.findLast((observation) => observation.payload !== null)?.payload ?? null;
   const faultOf = (body: string) => {
-    const answer = JSON.parse(body);
+    const response = JSON.parse(body);
     return faultUnless(
-      keysOf(answer) === 'id,url,status,payload' &&
-        answer.id === id &&
-        answer.url === url &&
-        keysOf(answer.status) === 'ts,status,removal,reporter' &&
-        answer.status.ts === newest.ts &&
-        answer.status.status === newest.status &&
+      keysOf(response) === 'id,url,status,payload' &&
+        response.id === id &&
+        response.url === url &&
+        keysOf(response.status) === 'ts,status,removal,reporter' &&
+        response.status.ts === newest.ts &&
+        response.status.status === newest.status &&
         (payload === null
-          ? answer.payload === null
-          : isPayload(answer.payload) && answer.payload.sha256_hash === payload.sha256),
+          ? response.payload === null
+          : isPayload(response.payload) && response.payload.sha256_hash === payload.sha256),
     );
   };
   return { name: 'last', path: paths.urlLast, body: { url }, faultOf };

@@ -21,9 +21,9 @@ export async function newestEventOf(store: Pick<Intelligence, 'urlHistory'>, url
   return (await historyOf(store, url, 1))?.events[0];
 }
 
-function parsed<Answer>(text: string | null): Answer | null {
+function parsed<Result>(text: string | null): Result | null {
   if (text === null) return null;
-  const answer: Answer = JSON.parse(text);
-  assert.equal(text, JSON.stringify(answer), 'no extra space, no duplicate key');
-  return answer;
+  const result: Result = JSON.parse(text);
+  assert.equal(text, JSON.stringify(result), 'no extra space, no duplicate key');
+  return result;
 }
