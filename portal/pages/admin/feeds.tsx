@@ -107,7 +107,7 @@ function IllFeed({ feed }: { feed: Feed }) {
         <Badge tone={FEED_TONES[feed.state]}>{feed.state}</Badge>
         <div class="unhealthy">
           <p>
-            <strong>{visible(feed.name)}</strong> {sinceText(feed)} Results that depend on it get older.
+            <strong>{visible(feed.name)}</strong> {sinceText(feed)} Data that depends on it gets older.
           </p>
           {feed.last_error !== null && <p class="said">{visible(withoutCommands(feed.last_error))}</p>}
           <p>{adviceText(feed)}</p>
