@@ -40,7 +40,26 @@ export type RedisLinkOptions = { prefix: string; probeMs?: number };
  * answers. Scripts are a check themselves.
  */
 const PROBE_MS = 1_000;
-const PROBE_LIFE_SECONDS = 60;
+/**
+ * Every command of our scripts, on a key in the slot of the failed one: a replica, a full memory and a disk that fails refuse
+ * some of them, and a user of Redis may lack any. SET comes first, because Redis ignores a full memory after the first write.
+ */
+const PROBE = `
+local key = KEYS[1]
+redis.call('TIME')
+redis.call('SET', key, 1)
+redis.call('GET', key)
+redis.call('DEL', key)
+redis.call('RPUSH', key, 1)
+redis.call('PEXPIRE', key, 1000)
+redis.call('LINDEX', key, 0)
+redis.call('LLEN', key)
+redis.call('LPOP', key)
+redis.call('HSET', key, 'field', 1)
+redis.call('HMGET', key, 'field')
+redis.call('EXPIRE', key, 60)
+return 1
+`;
 /**
  * Redis is unresponsive if commands are pending and no reply arrives during five checks. A timeout for each command would
  * be wrong: in a burst of 20,000 the last one waits for all others, and a busy event loop delays reading the replies.
@@ -53,6 +72,7 @@ const MAX_PROBES_NOT_READY = 3;
 const FIRST_CONNECTION_MS = 2_000;
 
 const NO_CONNECTION = 'no connection';
+const NOT_READY = 'Redis is loading its data, or does not answer';
 /** Errors of commands without a connection; those of the driver are about its options. */
 const NOT_CONNECTED = /enableOfflineQueue|^Connection is closed|^no connection$/;
 
@@ -80,6 +100,13 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   /** While Redis is down: the reason, and the key of the failed command. */
   let outage: Outage | null = null;
 
+  function define<Reply>(lua: string) {
+    const name = `script${scripts++}`;
+    client.defineCommand(name, { lua, numberOfKeys: 1 });
+    return commandOf<Reply>(client, name);
+  }
+
+  const runProbe = define<number>(PROBE);
   const keyOf = (tag: string, name: string) => `${prefix}:{${tag}}:${name}`;
   const checkKey = keyOf('probe', 'check');
   const notifyReconnect = () => {
@@ -120,6 +147,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     probesNotReady = client.status === 'connect' ? probesNotReady + 1 : 0;
     if (probesNotReady < MAX_PROBES_NOT_READY) return;
     probesNotReady = 0;
+    connectionError ??= new Error(NOT_READY);
     client.disconnect(true);
   }
 
@@ -130,13 +158,13 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     await Promise.all(primaries.map((primary) => trackPending(() => primary.ping())));
   }
 
-  /**
-   * A write, because a replica accepts reads, in the slot of the failed command. And all primaries: otherwise a Cluster that
-   * lacks another part would be up until the next check.
-   */
+  /** All primaries too: otherwise a Cluster that lacks another part would be up until the next check. */
+  async function check(key: string): Promise<void> {
+    await Promise.all([trackPending(() => runProbe(`${key}:probe`)), pingPrimaries()]);
+  }
+
   async function probe(probed: Outage): Promise<void> {
-    const write = () => client.set(`${probed.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS);
-    const succeeded = await Promise.all([trackPending(write), pingPrimaries()]).then(
+    const succeeded = await check(probed.key).then(
       () => true,
       () => false,
     );
@@ -177,16 +205,14 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
 
   const probeTimer = setInterval(() => {
     if (outage !== null) void probe(outage);
-    else if (isIdle && pendingCommands === 0) pingPrimaries().catch((error) => markDown(error, checkKey));
+    else if (isIdle && pendingCommands === 0) check(checkKey).catch((error) => markDown(error, checkKey));
     isIdle = true;
   }, probeMs);
   probeTimer.unref();
 
   return {
     script<Reply>(lua: string): Script<Reply> {
-      const name = `script${scripts++}`;
-      client.defineCommand(name, { lua, numberOfKeys: 1 });
-      const run = commandOf<Reply>(client, name);
+      const run = define<Reply>(lua);
       return async (key, ...args) => {
         if (outage !== null) return null;
         isIdle = false;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { glob, readFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
@@ -13,7 +15,7 @@ import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { type ProcessCounters, redisCounters } from './process-counters.ts';
-import { temporaryLink, temporaryPrefix, untilUp } from './temporary-redis-counters.ts';
+import { temporaryLink, temporaryPrefix, untilDown, untilUp } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;
@@ -66,6 +68,73 @@ test('a password that Redis requires from now on is the reported reason', async 
   await until(() => reasons.at(-1)?.startsWith('NOAUTH') === true, 'the reason');
   assert.ok(reasons.length <= 2, reasons.join());
   assert.ok(!reasons.join().includes('enableOfflineQueue'), reasons.join());
+});
+
+test('a user of Redis that may not run a command of our scripts: down, reported once, until it may', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const operator = new Redis(redis.port);
+  t.after(() => operator.disconnect());
+  const documented = /ACL SETUSER urlwarden on >PASSWORD (.*)/.exec(
+    await readFile(fromHere('../../docs/operating.md'), 'utf8'),
+  );
+  await operator.call('ACL', 'SETUSER', 'node', 'on', '>secret', ...(documented?.[1]?.split(' ') ?? []));
+  const url = redis.url.replace('//', '//node:secret@');
+  const link = await temporaryLink(t, { url, prefix: 'urlwarden', probeMs: PROBE_MS });
+  const work = link.script<string>(`return redis.call('get', KEYS[1])`);
+  const reasons: string[] = [];
+  link.watch({ onDown: (reason) => reasons.push(reason) });
+  const commands = await commandsOfScripts();
+  assert.ok(commands.length > 10, commands.join());
+  await until(async () => (await work(link.key('a', 'b'))) === null && link.isUp(), 'a script');
+  for (const command of ['eval', 'evalsha', ...commands]) {
+    await operator.call('ACL', 'SETUSER', 'node', `-${command}`);
+    await operator.call('SCRIPT', 'FLUSH');
+    await untilDown(link);
+    await new Promise((resolve) => setTimeout(resolve, 5 * PROBE_MS));
+    assert.equal(await work(link.key('a', 'b')), null, command);
+    assert.equal(reasons.length, 1, `${command}: ${reasons.join()}`);
+    assert.match(reasons.pop() ?? '', /can't run this command|NOPERM/);
+    await operator.call('ACL', 'SETUSER', 'node', `+${command}`);
+    await untilUp(link);
+  }
+});
+
+const fromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+async function commandsOfScripts(): Promise<string[]> {
+  const found = new Set<string>();
+  for await (const path of glob(fromHere('../../src/{accounts,limits}/*.ts'))) {
+    for (const [, name = ''] of (await readFile(path, 'utf8')).matchAll(/redis\.call\('(\w+)'/g)) found.add(name);
+  }
+  return [...found];
+}
+
+test('a Redis that refuses writes is down before the first query, and reported once', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const operator = new Redis(redis.port);
+  t.after(() => operator.disconnect());
+  const link = await temporaryLink(t, { url: redis.url, probeMs: PROBE_MS });
+  const reasons: string[] = [];
+  link.watch({ onDown: (reason) => reasons.push(reason) });
+  const run = (line: string) => {
+    const [command = '', ...args] = line.split(' ');
+    return operator.call(command, ...args);
+  };
+  const states = [
+    { begin: 'CONFIG SET maxmemory 1', end: 'CONFIG SET maxmemory 0', reason: /^OOM / },
+    { begin: 'REPLICAOF 127.0.0.1 1', end: 'REPLICAOF NO ONE', reason: /^READONLY / },
+  ];
+  for (const { begin, end, reason } of states) {
+    await run(begin);
+    await untilDown(link);
+    await new Promise((resolve) => setTimeout(resolve, 5 * PROBE_MS));
+    assert.equal(reasons.length, 1, reasons.join());
+    assert.match(reasons.pop() ?? '', reason);
+    await run(end);
+    await untilUp(link);
+  }
 });
 
 test('local: a Redis that kept its keys gets the local counts, once', async (t) => {
@@ -213,6 +282,10 @@ test('a silent server is replaced by one that answers at the same address', asyn
   await once(silent, 'listening');
   const link = await temporaryLink(t, { url: `redis://127.0.0.1:${port}`, probeMs: PROBE_MS });
   assert.deepEqual([link.isUp(), held.length > 0], [false, true]);
+  const reasons: string[] = [];
+  link.watch({ onDown: (reason) => reasons.push(reason), onExplained: (reason) => reasons.push(reason) });
+  await until(() => reasons.length === 2, 'the reason');
+  assert.deepEqual(reasons, ['no connection', 'Redis is loading its data, or does not answer']);
   // Accepts no new connections, but keeps the open ones.
   silent.close();
   const redis = await startRedis({ port });
