@@ -40,9 +40,10 @@ const LEASE_SECONDS = 120;
 const RENEW_SECONDS = 30;
 /**
  * How often it is checked whether the lease must be renewed, and so how soon a failed renewal is repeated. An import waits
- * up to 80 s for an unavailable database; its lease is renewed before another process can get it.
+ * up to 80 s for an unavailable database; its lease is renewed before another process can get it. An endless response is
+ * read for this long after its feed was paused or removed.
  */
-const RENEWAL_CHECK_MS = 10_000;
+const CHECK_MS = 10_000;
 
 /** Leases a feed, runs it if `isWanted`, and stores the result. */
 export async function runFeedOnce(
@@ -59,24 +60,37 @@ export async function runFeedOnce(
     return isOurs;
   };
   if (!(await lease())) return { outcome: 'busy' };
-  const lost = new AbortController();
-  const renew = () => lease().then((isOurs) => isOurs || lost.abort(), ignoreFailedRenewal);
-  const endRenewal = every(RENEWAL_CHECK_MS, () => {
-    if (now() - leasedTs >= RENEW_SECONDS) void renew();
-  });
+  const abort = new AbortController();
+  let endedBy: 'busy' | 'unwanted' | null = null;
+  const endBy = (outcome: 'busy' | 'unwanted') => {
+    endedBy = outcome;
+    abort.abort();
+  };
+  const renew = async () => {
+    if (now() - leasedTs >= RENEW_SECONDS && !(await lease())) endBy('busy');
+  };
+  /** `feed run` runs a paused feed too. */
+  const checkWanted = async ({ isPaused: wasPaused }: Feed) => {
+    const feed = await control.feed(name);
+    if (feed === null || (feed.isPaused && !wasPaused)) endBy('unwanted');
+  };
+  let endChecks = () => {};
   try {
     const feed = await control.feed(name);
     if (feed === null || !isWanted(feed)) return { outcome: 'unwanted' };
-    const run = await runAndRecord(feed, AbortSignal.any([options.signal, lost.signal]), options);
-    return lost.signal.aborted ? { outcome: 'busy' } : run;
+    endChecks = every(CHECK_MS, () => {
+      for (const check of [renew, checkWanted]) check(feed).catch(ignoreFailedCheck);
+    });
+    const run = await runAndRecord(feed, AbortSignal.any([options.signal, abort.signal]), options);
+    return endedBy === null ? run : { outcome: endedBy };
   } finally {
-    endRenewal();
+    endChecks();
     await control.releaseFeed(name, owner);
   }
 }
 
 /** The lease lasts long enough for the next attempts. */
-function ignoreFailedRenewal(): void {}
+function ignoreFailedCheck(): void {}
 
 async function runAndRecord(feed: Feed, signal: AbortSignal, options: FeedRunOptions): Promise<FeedRun> {
   const { control, importFeed, now, random } = options;

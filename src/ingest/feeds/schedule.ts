@@ -21,6 +21,8 @@ const POLL_MS = 5_000;
 
 /** Two, so that a slow publisher does not hold up the other feeds. More would only share the one writer of the store. */
 const MAX_RUNS = 2;
+/** A run that takes longer no longer holds up the others: an endless response is read for two hours, real ones for minutes. */
+const HOLDS_UP_MS = 10 * 60_000;
 
 /** The next run times are in the control data, so they survive a restart and nodes share the work. */
 export function startSchedule(options: ScheduleOptions): Schedule {
@@ -30,6 +32,8 @@ export function startSchedule(options: ScheduleOptions): Schedule {
   const ranTs = new Map<string, number>();
   const isDue = (feed: Feed): boolean => isFeedDue(feed, now(), ranTs.get(feed.name));
   const running = new Map<string, Promise<void>>();
+  /** The newest runs, for which the next ones wait. */
+  const holdingUp = new Set<Promise<void>>();
   let starting: Promise<void> | null = null;
 
   async function run(name: string): Promise<void> {
@@ -42,13 +46,21 @@ export function startSchedule(options: ScheduleOptions): Schedule {
     const due = (await control.feeds()).filter(isDue).sort((a, b) => a.nextRunTs - b.nextRunTs);
     for (const { name } of due) {
       if (running.has(name)) continue;
-      while (running.size === MAX_RUNS) await Promise.race(running.values());
+      while (holdingUp.size === MAX_RUNS) await Promise.race(holdingUp);
       if (stop.signal.aborted) return;
       const ended = run(name)
         .catch(onFailure)
         .finally(() => running.delete(name));
       running.set(name, ended);
+      const held = untilLong(ended).finally(() => holdingUp.delete(held));
+      holdingUp.add(held);
     }
+  }
+
+  function untilLong(ended: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const endWait = every(HOLDS_UP_MS, resolve);
+    return Promise.race([ended, promise]).finally(endWait);
   }
 
   async function runDue(): Promise<void> {

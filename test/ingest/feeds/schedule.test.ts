@@ -279,6 +279,38 @@ describe('the schedule of feeds', () => {
     );
   });
 
+  test('two runs without end hold up other feeds for ten minutes only', async (t) => {
+    const ages = { endless: NOW - 2, 'endless too': NOW - 1, next: NOW };
+    const feeds = Object.entries(ages).map(([name, nextRunTs]) => ({ name, nextRunTs }));
+    const world = await open(t, feeds, {
+      importFeed: (feed, signal) => (feed.name === 'next' ? Promise.resolve(DONE) : untilAborted(feed, signal)),
+    });
+    const all = world.schedule.runDue();
+    await until(() => world.ran.length === 2);
+    for (const [work, ms] of world.timers) if (ms === 600_000) work();
+    await until(() => world.outcomes.length === 1);
+    assert.deepEqual(world.outcomes, ['next imported']);
+    await world.schedule.close();
+    await all;
+    assert.equal(world.timers.size, 0);
+  });
+
+  for (const leave of ['pause', 'remove'] as const) {
+    test(`a running feed stops after its ${leave}`, async (t) => {
+      const world = await open(t, [{}], { importFeed: untilAborted });
+      const running = world.schedule.runDue();
+      await started(world.ran);
+      if (leave === 'remove') await world.control.removeFeed('f');
+      else await world.control.changeFeed('f', { isPaused: true });
+      await until(() => [...world.timers.values()].includes(10_000));
+      renewalOf(world)();
+      await running;
+      assert.deepEqual(world.outcomes, ['f unwanted']);
+      if (leave === 'pause')
+        assert.deepEqual([(await world.feed()).failures, (await world.feed()).lastRunTs], [0, null]);
+    });
+  }
+
   test('an unavailable control store is reported, and the next poll tries again', async (t) => {
     const failures: unknown[] = [];
     const world = await open(t, [{}], { onFailure: (error) => failures.push(error) });
