@@ -3,7 +3,7 @@ import type { Listing } from '../urls/store.ts';
 import type { Batch, ListedUrl } from './batch.ts';
 import { timeFault } from './json-checks.ts';
 import type { ImportStores } from './retry.ts';
-import { openUnnamedFile } from './sources/temporary-file.ts';
+import { appendTo, openUnnamedFile } from './sources/temporary-file.ts';
 import { addCounts, type ImportCounts, type ImportOutcome } from './store.ts';
 
 type CompleteListingOptions = {
@@ -118,7 +118,7 @@ async function openListedUrls(): Promise<ListedUrls> {
   const file = await openUnnamedFile();
   return {
     async add(urls) {
-      await file.appendFile(urls.map(({ url, host }) => `${JSON.stringify([url, host])}\n`).join(''));
+      await appendTo(file, urls.map(({ url, host }) => `${JSON.stringify([url, host])}\n`).join(''));
     },
 
     async *read(size) {

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { seen } from '../urls/contract/observations.ts';
 import { startReusedServer, tokenOf } from './server.ts';
-import { urlwarden } from './urlwarden.ts';
+import { urlwarden, urlwardenAlone } from './urlwarden.ts';
 
 const ADA = { username: 'ada', password: 'secret' };
 const TOO_LITTLE = /^The disk of \S+ has \d+ MB left, but \d+ MB must be free, .*Free some space/m;
@@ -49,6 +49,23 @@ testsOnSmallDisks(import.meta.url, () => {
     assert.ok(exported[0]?.stdout !== '' && exported[0]?.stdout === exported[1]?.stdout, 'the data is the same');
     const { urlsAdded } = JSON.parse(repeated.stdout);
     assert.ok(urlsAdded > 0 && urlsAdded < 10_000, `${urlsAdded}: the first import had stored some batches`);
+  });
+
+  test('a full folder for temporary files: the import fails with its name and advice', async (t) => {
+    const disk = smallDisk(t, 1);
+    const folder = temporaryFolder(t);
+    const list = join(folder, 'list.txt');
+    writeFileSync(list, Array.from({ length: 40_000 }, (_, i) => `http://a.example/a-long-path/${i}\n`).join(''));
+    const zip = `PK\x03\x04${'0'.repeat(2 ** 21)}`;
+    const env = { TMPDIR: disk.folder };
+    const message = `The folder for temporary files, ${disk.folder}, is full: make space in it, or set the variable TMPDIR`;
+    const complete = ['url-list', list, '--complete', '--feed', 'f'];
+    for (const [args, input] of [[complete], [['url-list', '-'], zip]] as const) {
+      const { code, stderr } = await urlwardenAlone(['import', ...args, '--data', join(folder, 'data')], input, {
+        env,
+      });
+      assert.ok(code === 1 && stderr.includes(message), stderr);
+    }
   });
 
   test('on a full disk a server answers, is not ready, keeps its counts, and recovers', async (t) => {

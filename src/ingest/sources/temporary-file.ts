@@ -1,6 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AppError } from '../../core/errors.ts';
 import { bounded } from './chunks.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function toTemporaryFile(
   const handle = await openUnnamedFile();
   try {
     const tooLarge = `${name}: larger than ${maxBytes} bytes; if you trust the source, raise --max-unpacked-bytes`;
-    for await (const chunk of bounded(bytes, maxBytes, tooLarge)) await handle.writeFile(chunk);
+    for await (const chunk of bounded(bytes, maxBytes, tooLarge)) await appendTo(handle, chunk);
     return handle;
   } catch (error) {
     await handle.close();
@@ -25,10 +26,22 @@ export async function toTemporaryFile(
 
 /** A temporary file that is already deleted: it exists until its handle is closed. */
 export async function openUnnamedFile(): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'urlwarden-'));
+  const folder = await mkdtemp(join(tmpdir(), 'urlwarden-')).catch(unusable);
   try {
-    return await open(join(folder, 'packed'), 'wx+', 0o600);
+    return await open(join(folder, 'packed'), 'wx+', 0o600).catch(unusable);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Writes at the end of a temporary file. */
+export async function appendTo(handle: FileHandle, content: Buffer | string): Promise<void> {
+  await handle.appendFile(content).catch(unusable);
+}
+
+/** Throws an error that names the folder: it is often a small disk of its own, while that of the data has space. */
+function unusable(cause: NodeJS.ErrnoException): never {
+  const reason = cause.code === 'ENOSPC' ? 'is full' : `cannot be used (${cause.code})`;
+  const advice = 'make space in it, or set the variable TMPDIR to another folder';
+  throw new AppError('unavailable', `The folder for temporary files, ${tmpdir()}, ${reason}: ${advice}`, { cause });
 }
