@@ -15,6 +15,10 @@ const CHUNK_ROWS = 500;
 export function startChangeCleanup({ store, changeDays, ...options }: CleanupOptions) {
   return startDailyTask('change_cleanup', options, async (nowTs, isClosed) => {
     const beforeTs = nowTs - changeDays * DAY_SECONDS;
-    while (!isClosed() && (await store.removeOldChanges(beforeTs, CHUNK_ROWS)) > 0) await setImmediate();
+    let after: number | null = 0;
+    while (after !== null && !isClosed()) {
+      after = await store.removeOldChanges(beforeTs, after, CHUNK_ROWS);
+      await setImmediate();
+    }
   });
 }

@@ -41,8 +41,11 @@ export type ChangeStore = {
   oldestCursor(): number | Promise<number>;
   /** At most `limit` changes after a cursor, in order of `seq`. */
   changesAfter(after: number, asked: AskedChanges, limit: number): Promise<ChangePage | BadCursor>;
-  /** Deletes up to `limit` of the oldest rows that are older; returns how many. */
-  removeOldChanges(beforeTs: number, limit: number): Promise<number>;
+  /**
+   * Deletes up to `limit` of the rows after the number `after` that are older; returns the last number that was deleted, null
+   * without any.
+   */
+  removeOldChanges(beforeTs: number, after: number, limit: number): Promise<number | null>;
   /** As in `ReputationStore`, but never from a replica: it has all that `changesAfter` has returned. */
   currentListings: ReputationStore['listings'];
   currentDomain: ReputationStore['domainState'];

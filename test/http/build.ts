@@ -163,7 +163,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     newestChange: () => 0,
     oldestCursor: () => 0,
     changesAfter: async (after) => ({ changes: [], lastSeq: after }),
-    removeOldChanges: async () => 0,
+    removeOldChanges: async () => null,
     currentListings: () => [],
     currentDomain: () => null,
     urlId: async () => null,

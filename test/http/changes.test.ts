@@ -61,7 +61,7 @@ test('changes: wrong, future and lost cursors', async (t) => {
     400,
     /^"Last-Event-ID" must be a decimal integer/,
   );
-  while ((await store.removeOldChanges(Date.now(), 100)) > 0);
+  await store.removeOldChanges(Date.now(), 0, 100);
   assertError(await app.inject(`${paths.changes}?after=0`), 410, /load a full list, then continue after \d+/);
   assert.equal((await app.inject(paths.changes)).body, '');
 });
@@ -77,7 +77,7 @@ test('changes: a number that no change has yet is not counted as a query, one th
     assert.equal(refused.headers.ratelimit, undefined);
   }
   assert.equal(await queries(), 0);
-  while ((await store.removeOldChanges(Date.now(), 100)) > 0);
+  await store.removeOldChanges(Date.now(), 0, 100);
   assertError(await app.inject(`${paths.changes}?after=0`), 410);
   assert.equal(await queries(), 1);
 });

@@ -40,9 +40,10 @@ const HOSTS = `select id, encode(ip, 'hex') from hosts where id = any($1::bigint
 
 const OLDEST_CURSOR = 'select seq - count from changes where seq is not null order by seq limit 1';
 
-const OLDEST = 'select seq, ts from changes where seq is not null order by seq limit $1';
+const OLDEST = 'select seq, ts from changes where seq > $1 order by seq limit $2';
 
-const DELETE = 'delete from changes where seq <= $1';
+/** Only after the last ones: rows that were deleted stay in the index while an older transaction, such as a dump, runs. */
+const DELETE = 'delete from changes where seq > $1 and seq <= $2';
 
 /** The change feed on PostgreSQL, from the primary: a replica may not have what was numbered last. */
 export function createChangeStore(
@@ -73,10 +74,11 @@ export function createChangeStore(
       return pageOf(page, urls, hosts);
     },
 
-    async removeOldChanges(beforeTs, limit) {
+    async removeOldChanges(beforeTs, after, limit) {
       await newestNumber(primary);
-      const last = lastOldSeq(await primary.query<[seq: number, ts: number]>(OLDEST, [limit]), beforeTs);
-      return last === null ? 0 : primary.run(DELETE, [last]);
+      const last = lastOldSeq(await primary.query<[seq: number, ts: number]>(OLDEST, [after, limit]), beforeTs);
+      if (last !== null) await primary.run(DELETE, [after, last]);
+      return last;
     },
 
     currentListings: listings,

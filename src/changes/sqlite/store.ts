@@ -66,7 +66,7 @@ export function createChangeStore(
       );
     },
 
-    removeOldChanges: (beforeTs, limit) => write('removeOldChanges', beforeTs, limit),
+    removeOldChanges: (...args) => write('removeOldChanges', ...args),
     currentListings: listings,
     currentDomain: domainState,
   };

@@ -252,13 +252,14 @@ export function changesContract(open: OpenStore): void {
       }
       const [, first = 0, , third = 0] = cursors;
       const future = Math.floor(Date.now() / 1000) + 60;
-      equal(await store.removeOldChanges(0, 100), 0);
-      equal(await store.removeOldChanges(future, 2), 2);
+      equal(await store.removeOldChanges(0, 0, 100), null);
+      equal(await store.removeOldChanges(future, 0, 2), first);
       equal(await store.changesAfter(0, ALL, 10), 'gone');
       notEqual(await store.changesAfter(first, ALL, 10), 'gone');
       equal(await store.changesAfter(third + 1, ALL, 10), 'unknown');
       equal(await store.oldestCursor(), first);
-      while ((await store.removeOldChanges(future, 100)) > 0);
+      equal(await store.removeOldChanges(future, first, 100), third);
+      equal(await store.removeOldChanges(future, third, 100), null);
       equal(await store.newestChange(), third);
       equal(await store.oldestCursor(), third);
       equal(await store.changesAfter(first, ALL, 10), 'gone');
