@@ -190,7 +190,7 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
             isWide: true,
             cell: ({ confirmed_ts: ts }) => (ts === null ? <span class="dim">implied</span> : <Ago ts={ts} />),
           },
-          { title: 'Reported by', cell: ({ reporter }) => visible(reporter) },
+          { title: 'Reported by', cell: ({ reporter }) => <span class="name">{visible(reporter)}</span> },
         ]}
       />
     </Card>

@@ -47,7 +47,11 @@ export function UrlLink({ url }: { url: string }) {
 /** A link to the URLs with this malware family. */
 export function Family({ family }: { family: string | null }) {
   if (family === null) return <span class="dim">unknown</span>;
-  return <a href={searchPath('malware_family', family)}>{visible(family)}</a>;
+  return (
+    <a class="name" href={searchPath('malware_family', family)}>
+      {visible(family)}
+    </a>
+  );
 }
 
 /** To the search that finds all of which a card has some. */

@@ -166,6 +166,25 @@ test('pages on a narrow phone', async (t) => {
     }
   });
 
+  await t.test('a long family and a long reporter leave room for the other columns', async () => {
+    const { page, open } = await portal.visit({ width: WIDTH });
+    const long = 'F'.repeat(110);
+    await page.route('**/api/portal/v1/{url,address/*}', async (route) => {
+      const text = await (await route.fetch()).text();
+      await route.fulfill({ body: text.replaceAll('"Mirai"', `"${long}"`).replaceAll('"nightwatch"', `"${long}"`) });
+    });
+    await open('/url?u=http://203.0.113.7/bin.sh');
+    await page.waitForSelector(`button:has-text("${long}")`);
+    await assertFits(page);
+    await screenshot(page, 'phone-long-family');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await open('/address/203.0.113.7');
+    const urls = page.locator('section[aria-label^="URLs"]');
+    await urls.locator('.name', { hasText: long }).first().waitFor();
+    assert.ok(((await urls.locator('td a').first().boundingBox())?.height ?? Infinity) < 30, 'a URL has one line');
+    await assertWhole(page);
+  });
+
   await t.test('an account whose name is blank can be seen and opened', async () => {
     const { page, open } = await portal.visit({ width: WIDTH });
     await page.route('**/api/admin/v1/accounts', async (route) => {
