@@ -7,6 +7,8 @@ import { go } from '../router.ts';
 import { Cost, say } from './basics.tsx';
 
 const HINT = 'URL, address, network, host, AS number, SHA-256 or family';
+/** The box in the header has no room for more. */
+const SHORT_HINT = 'URL, address, host, file …';
 
 /** The box that takes any lookup. It shows what it recognized, and the other pages that the text could mean. */
 export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; text?: string }) {
@@ -80,7 +82,7 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
           type="text"
           class="mono"
           aria-label={`Look up a ${HINT}`}
-          placeholder={HINT}
+          placeholder={isLarge ? HINT : SHORT_HINT}
           value={typed}
           spellcheck={false}
           autoComplete="off"

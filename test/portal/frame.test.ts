@@ -55,6 +55,22 @@ test('frame, login and start page', async (t) => {
     }
   });
 
+  await t.test('the hint of the box in the header is whole', async () => {
+    for (const width of [360, 800, 1280]) {
+      const { page, open } = await portal.visit({ width });
+      await open('/account');
+      const isWhole = await page.evaluate<boolean>(`(() => {
+        const input = document.querySelector('.box input');
+        const { fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(input);
+        const context = document.createElement('canvas').getContext('2d');
+        context.font = fontSize + ' ' + fontFamily;
+        const room = input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+        return context.measureText(input.placeholder).width <= room;
+      })()`);
+      assert.ok(isWhole, `${width} pixels`);
+    }
+  });
+
   await t.test('keyboard only: skip link, box, list of suggestions, page, back', async () => {
     const { page, open, messages } = await portal.visit();
     await open('/account');
