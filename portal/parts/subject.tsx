@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { defang, nowTs, visible } from '../format.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { counted, defang, nowTs, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { searchAllPath, searchPath } from '../query.ts';
 import { remember } from '../recent.ts';
@@ -50,15 +50,26 @@ type HeadProps = {
   children?: ComponentChildren;
 };
 
+/** Six lines. A URL may have 8,192 characters, and would hide what is known about it. */
+const NAME_LENGTH = 500;
+
 /** The verdict first, then the name of the thing, with its defanged form, the command and the response to copy. */
 export function Head({ name, what, curl, report, verdict, children }: HeadProps) {
   const defanged = defang(name);
+  const [isWhole, setWhole] = useState(false);
+  const isLong = name.length > NAME_LENGTH;
+  const isCut = isLong && !isWhole;
   return (
     <Card>
       <p class="verdict">{verdict}</p>
       <div class="page-head">
-        <h1 class="mono">{visible(name)}</h1>
+        <h1 class="mono">{isCut ? `${visible(name.slice(0, NAME_LENGTH))}…` : visible(name)}</h1>
         <div class="chips">
+          {isLong && (
+            <button type="button" class="button" onClick={() => setWhole(isCut)}>
+              {isCut ? `Show all ${counted(name.length, 'character')}` : 'Show less'}
+            </button>
+          )}
           <CopyButton text={name} what={`${capitalized(what)} copied`}>
             Copy
           </CopyButton>

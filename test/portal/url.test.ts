@@ -193,6 +193,12 @@ test('page of a URL', async (t) => {
     assert.match((await page.textContent('.verdict')) ?? '', /<img src=x onerror=alert\(1\)>\\u202e/);
     await assertFits(page);
     await assertAccessible(page);
+    assert.equal(await page.textContent('h1'), `${url.slice(0, 500)}…`);
+    await page.click('text=Show all 8,019 characters');
+    assert.equal(await page.textContent('h1'), url);
+    await assertFits(page);
+    await page.keyboard.press('Enter'); // the button keeps the focus
+    assert.equal(await page.textContent('h1'), `${url.slice(0, 500)}…`);
     assert.deepEqual(messages, []);
   });
 });
