@@ -153,7 +153,7 @@ async function dispatch(path: string, entries: readonly Entry[], [name, ...args]
   if (name === undefined) return complain(help(path, entries));
   if (isHelp(name)) return printed(help(path, entries));
   const entry = entries.find((candidate) => candidate.name === name);
-  if (entry === undefined) return complain(`${unknownName(path, entries, name)}\n\n${help(path, entries)}`);
+  if (entry === undefined) return complain(unknownName(path, entries, name));
   const loaded = await entry.load(args);
   if ('entries' in loaded) return dispatch(`${path} ${name}`, loaded.entries, args);
   return wantsHelp(args) ? printed(loaded.usage) : run(`${path} ${name}`, loaded, args);
@@ -178,11 +178,14 @@ function help(path: string, entries: readonly Entry[]): string {
   return `Usage: ${path} COMMAND [FLAGS]\n\nCommands:\n${commands}\n${rest}`;
 }
 
+/** With a suggestion, the list of commands is left out: it would move the suggestion out of a small window. */
 function unknownName(path: string, entries: readonly Entry[], name: string): string {
   const isFlag = name.startsWith('-');
   const flags = entries === COMMANDS ? FLAGS.map(([flag]) => flag) : ['--help'];
   const names = isFlag ? flags : entries.map((entry) => entry.name);
-  return `${path} has no ${isFlag ? 'flag' : 'command'} ${JSON.stringify(name)}.${suggestion(name, names)}`;
+  const similar = suggestion(name, names);
+  const advice = similar === '' ? `\n\n${help(path, entries)}` : `${similar}\nSee: ${path} --help\n`;
+  return `${path} has no ${isFlag ? 'flag' : 'command'} ${JSON.stringify(name)}.${advice}`;
 }
 
 function isHelp(arg: string): boolean {

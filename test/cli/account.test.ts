@@ -252,7 +252,7 @@ describe('urlwarden account', () => {
       [['list', '--jsno'], /^--jsno is not a flag of this command\. Did you mean "--json"\?\n/],
       [['set', 'a'], /^--tier NAME or --admin yes\|no is missing\n/],
       [['set', 'a', '--admin', 'maybe'], /^--admin must be yes or no, not "maybe"\n/],
-      [['ad'], /^urlwarden account has no command "ad"\. Did you mean "add"\?\n\nUsage: .*\n\nCommands:\n {2}add /],
+      [['ad'], /^urlwarden account has no command "ad"\. Did you mean "add"\?\nSee: urlwarden account --help\n$/],
     ] as const;
     for (const [args, reason] of faults) {
       const { code, stdout, stderr } = await account([...args], 'pw');

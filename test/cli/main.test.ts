@@ -56,10 +56,12 @@ describe('urlwarden', () => {
     { args: ['feed', 'remvoe'], message: 'urlwarden feed has no command "remvoe". Did you mean "remove"?' },
     { args: ['feed', '--version'], message: 'urlwarden feed has no flag "--version".' },
   ]) {
-    it(`${args.join(' ')} is refused with the help text`, async () => {
+    it(`${args.join(' ')} is refused with a suggestion, or with the help text`, async () => {
       const { code, stdout, stderr } = await urlwarden(args);
-      assert.deepEqual([code, stdout], [2, '']);
-      assert.equal(stderr, `${message}\n\n${(await urlwarden([...args.slice(0, -1), '--help'])).stdout}`);
+      const path = args.slice(0, -1);
+      const help = ['urlwarden', ...path, '--help'].join(' ');
+      const rest = message.endsWith('?') ? `See: ${help}\n` : `\n${(await urlwarden([...path, '--help'])).stdout}`;
+      assert.deepEqual([code, stdout, stderr], [2, '', `${message}\n${rest}`]);
     });
   }
 
