@@ -34,8 +34,10 @@ export function readEntries(
   limits: InputLimits,
   { isExtracting, column }: InputChoices,
 ): AsyncGenerator<EntryPage> {
-  if (column !== undefined) return readColumn(source, limits, column, isExtracting ? extracted : single);
-  return isExtracting ? readText(source, limits) : readList(source, limits);
+  if (column === undefined && isExtracting) return readText(source, limits);
+  const decoded = { ...source, bytes: () => asUtf8(source.bytes(), { isStrict: true }) };
+  if (column !== undefined) return readColumn(decoded, limits, column, isExtracting ? extracted : single);
+  return readList(decoded, limits);
 }
 
 type ToEntries = (line: number, text: string) => Entry[];
@@ -82,7 +84,7 @@ async function* readList(source: Source, limits: InputLimits): AsyncGenerator<En
 async function* readText(source: Source, limits: InputLimits): AsyncGenerator<EntryPage> {
   const mail = createMailDecoder();
   let number = 0;
-  for await (const lines of readLines(decodable(source.bytes()), limits.maxLineBytes)) {
+  for await (const lines of readLines(asUtf8(source.bytes(), { isStrict: false }), limits.maxLineBytes)) {
     const entries: Entry[] = [];
     for (const line of lines) {
       number += 1;
@@ -95,13 +97,15 @@ async function* readText(source: Source, limits: InputLimits): AsyncGenerator<En
 }
 
 /**
- * As UTF-8. Bytes that are not valid are replaced: a log or a mail may have some on the line of a URL. Programs of Windows
- * write UTF-16, in which no URL would be found.
+ * Programs of Windows write UTF-16, in which no URL would be found. Bytes that are not valid UTF-8 stay if `isStrict`: their
+ * line is reported. Otherwise they are replaced: a log or a mail may have some on the line of a URL.
  */
-async function* decodable(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* asUtf8(chunks: AsyncIterable<Buffer>, { isStrict }: { isStrict: boolean }): AsyncGenerator<Buffer> {
   const bytes = peekable(chunks);
   try {
-    const decoder = new TextDecoder(UTF16_MARKS[(await bytes.start(2)).toString('hex', 0, 2)] ?? 'utf-8');
+    const utf16 = UTF16_MARKS[(await bytes.start(2)).toString('hex', 0, 2)];
+    if (utf16 === undefined && isStrict) return yield* bytes.all;
+    const decoder = new TextDecoder(utf16 ?? 'utf-8');
     for await (const chunk of bytes.all) yield Buffer.from(decoder.decode(chunk, { stream: true }));
     yield Buffer.from(decoder.decode());
   } finally {

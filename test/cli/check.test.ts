@@ -172,9 +172,15 @@ test('check', async (t) => {
     ]);
   });
 
-  await t.test('--extract reads UTF-16, as programs of Windows write it', async () => {
-    const { code, stdout } = await check(['-', '--extract', '--json'], Buffer.from(`\ufeffsee ${BAD}\r\n`, 'utf16le'));
-    assert.deepEqual([code, found(stdout)], [3, [[1, BAD]]]);
+  await t.test('UTF-16 is read, as programs of Windows write it', async () => {
+    for (const [flags, text, line] of [
+      [['--extract'], `see ${BAD}\r\n`, 1],
+      [[], `${BAD}\r\n`, 1],
+      [['--column', 'url'], `id,url\r\n1,${BAD}\r\n`, 2],
+    ] as const) {
+      const { code, stdout, stderr } = await check(['-', ...flags, '--json'], Buffer.from(`\ufeff${text}`, 'utf16le'));
+      assert.deepEqual([code, found(stdout)], [3, [[line, BAD]]], stderr);
+    }
   });
 
   await t.test('--extract finds the URLs of a mail in all of its parts', async () => {
