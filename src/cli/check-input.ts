@@ -1,7 +1,6 @@
 import { splitRow } from '../core/csv.ts';
 import { createMailDecoder } from '../core/mail-text.ts';
 import { suggestion } from '../core/suggestion.ts';
-import { URL_ERRORS } from '../core/url/errors.ts';
 import { extractUrls } from '../core/url/extract.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { refangUrl } from '../core/url/refang.ts';
@@ -11,6 +10,7 @@ import { faultOf, readLines, withoutReturn } from '../ingest/sources/lines.ts';
 import { peekable } from '../ingest/sources/source.ts';
 import { UsageError } from './command.ts';
 import { visible } from './output.ts';
+import { refusalText } from './search-advice.ts';
 
 /** One URL of the input, normalized, or a text that is none, with the reason. */
 export type Entry = { line: number; input: string } & (
@@ -56,7 +56,7 @@ function toEntry(line: number, input: string): Entry {
   if (isPlainUrl(input)) return { line, input, ok: true, url: input };
   const normal = normalizeUrl(refangUrl(input));
   if (normal.ok) return { line, input, ok: true, url: normal.url };
-  return { line, input, ok: false, error: normal.error, reason: URL_ERRORS[normal.error] };
+  return { line, input, ok: false, error: normal.error, reason: refusalText(input, normal.error) };
 }
 
 function unreadable(line: number, text: string, fault: string): Entry {

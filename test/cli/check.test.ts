@@ -50,7 +50,7 @@ http://unknown.example/
 ${BAD}
 ${SILENT}`;
 
-type Result = { line: number; input: string; url?: string; found?: boolean; error?: string };
+type Result = { line: number; input: string; url?: string; found?: boolean; error?: string; message?: string };
 
 function jsonLines(text: string): Result[] {
   return text
@@ -170,6 +170,19 @@ test('check', async (t) => {
       [4, BAD],
       [4, 'http://caf.example/'],
     ]);
+  });
+
+  await t.test('a host or an address alone is no URL: search finds its URLs', async () => {
+    const { stdout } = await check(['-', '--json'], 'bad[.]example\n203.0.113.7\n[2001:db8::1]\nbad.example/a\n');
+    assert.deepEqual(
+      jsonLines(stdout).map(({ message }) => message),
+      [
+        'This is a host name, not a URL. To find its URLs: urlwarden search --host bad.example',
+        'This is an address, not a URL. To find its URLs: urlwarden search --ip 203.0.113.7',
+        'This is an address, not a URL. To find its URLs: urlwarden search --ip 2001:db8::1',
+        'The URL has no scheme. Begin it with http://, https:// or ftp://.',
+      ],
+    );
   });
 
   await t.test('UTF-16 is read, as programs of Windows write it', async () => {

@@ -150,7 +150,13 @@ for (const [name, open] of Object.entries(ENGINES)) {
     });
 
     await t.test('an implied offline, an unknown status, a bad and an unknown URL beside each other', async () => {
-      const { code, stdout } = await lookup([LISTED_URL, SILENT_URL, 'bad.example', 'http://unknown.example']);
+      const { code, stdout } = await lookup([
+        LISTED_URL,
+        SILENT_URL,
+        'bad.example',
+        '[2001:db8::1]',
+        'http://unknown.example',
+      ]);
       assert.equal(code, 0);
       assert.equal(
         stdout,
@@ -162,6 +168,8 @@ ${SILENT_URL}
   status     unknown: nobody reported one
 bad.example
   This is a host name, not a URL. To find its URLs: urlwarden search --host bad.example
+[2001:db8::1]
+  This is an address, not a URL. To find its URLs: urlwarden search --ip 2001:db8::1
 http://unknown.example/
   asked for  http://unknown.example
   not known

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Intelligence } from '../../app/stores.ts';
-import { URL_ERRORS } from '../../core/url/errors.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
-import { refangHost, refangSchemeless, refangUrl } from '../../core/url/refang.ts';
+import { refangSchemeless, refangUrl } from '../../core/url/refang.ts';
 import { type Line, withoutReturn } from '../../ingest/sources/lines.ts';
 import type { UrlDetails } from '../../urls/store.ts';
 import { HISTORY_LIMIT } from '../../urls/wire.ts';
@@ -11,7 +10,7 @@ import { dataCommand, openExisting } from '../data-command.ts';
 import { detailsJson, detailsText } from '../details-output.ts';
 import { print, quoted, visible, visibleQuery } from '../output.ts';
 import { nonEmptyLines, UNREADABLE } from '../queries.ts';
-import { keyFlag } from '../search-advice.ts';
+import { refusalText } from '../search-advice.ts';
 import { currentTs } from '../time.ts';
 
 /** URLs that are looked up at the same time: PostgreSQL answers several while one would wait for the network. */
@@ -93,15 +92,6 @@ function candidatesOf(input: string): string[] {
   return [`http://${rest}`, `https://${rest}`];
 }
 
-/** What to type instead of a host alone. */
-function schemeAdvice(input: string): string {
-  const host = refangHost(input.trim());
-  const flag = keyFlag(host);
-  if (flag !== 'ip' && flag !== 'host') return URL_ERRORS.missing_scheme;
-  const what = flag === 'ip' ? 'an address' : 'a host name';
-  return `This is ${what}, not a URL. To find its URLs: urlwarden search --${flag} ${quoted(host)}`;
-}
-
 function fileAdvice(operand: string): string | null {
   if (!isFile(operand)) return null;
   return `This is a file. To look up each of its lines: urlwarden lookup - < ${quoted(operand)}`;
@@ -124,10 +114,7 @@ async function lookUp(store: Intelligence, line: Line, options: Options): Promis
   const candidates = candidatesOf(input);
   const normals = candidates.map((candidate) => normalizeUrl(candidate));
   const [normal = normalizeUrl(input)] = normals;
-  if (!normal.ok) {
-    const isBare = normal.error === 'missing_scheme';
-    return refused(input, normal.error, advice ?? (isBare ? schemeAdvice(input) : URL_ERRORS[normal.error]));
-  }
+  if (!normal.ok) return refused(input, normal.error, advice ?? refusalText(input, normal.error));
   const details = await firstKnown(store, normals, isHistory ? HISTORY_LIMIT : 1);
   if (details === null) {
     const unknown = candidates.length > 1 ? 'not known, neither with http:// nor with https://' : 'not known';
