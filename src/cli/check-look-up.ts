@@ -1,7 +1,8 @@
 import type { Intelligence } from '../app/stores.ts';
-import { UrlwardenClient, UrlwardenError } from '../client/index.ts';
+import { AuthenticationError, UrlwardenClient, UrlwardenError } from '../client/index.ts';
 import { CREDENTIAL_VARIABLES } from '../config/read-settings.ts';
 import { AppError } from '../core/errors.ts';
+import { networkReason } from '../ingest/sources/fetch-errors.ts';
 import type { Json } from '../urls/wire.ts';
 import { UsageError } from './command.ts';
 
@@ -39,24 +40,38 @@ export function lookUpAt(baseUrl: string): LookUp {
         if (isFound) found.set(input, JSON.stringify(last) as Json);
       }
     } catch (error) {
-      if (error instanceof UrlwardenError) throw new AppError('unavailable', withFlag(error), { cause: error });
+      if (error instanceof UrlwardenError)
+        throw new AppError('unavailable', failureText(error, baseUrl), { cause: error });
       throw error;
     }
     return found;
   };
 }
 
+/** What the person who typed the command can do about it. */
+export function failureText(error: UrlwardenError, baseUrl: string): string {
+  const { host } = new URL(baseUrl);
+  if (error instanceof AuthenticationError) return `${host} refused the login: check ${credentials()}`;
+  if (error.status === 404) return `${host} has no API at this path: --server is the address before /api`;
+  // `fetch` has the error of the network as its cause.
+  const reason = networkReason((error.cause as Error | undefined)?.cause);
+  return reason === null ? withFlag(error) : `${host} ${reason}`;
+}
+
+const { username: USERNAME, password: PASSWORD, token: TOKEN } = CREDENTIAL_VARIABLES;
+
+const credentials = () => (process.env[TOKEN] ? TOKEN : `${USERNAME} and ${PASSWORD}`);
+
 /** The client names its option. */
 const withFlag = ({ message }: Error): string => message.replace('baseUrl', '--server');
 
 function clientFor(baseUrl: string): UrlwardenClient {
-  const { username: userVariable, password: passwordVariable, token: tokenVariable } = CREDENTIAL_VARIABLES;
-  const [username, password, token] = [userVariable, passwordVariable, tokenVariable].map((name) => process.env[name]);
+  const [username, password, token] = [USERNAME, PASSWORD, TOKEN].map((name) => process.env[name]);
   try {
     if (token) return new UrlwardenClient({ baseUrl, token });
     if (username && password) return new UrlwardenClient({ baseUrl, username, password });
   } catch (error) {
     throw new UsageError(withFlag(error as Error));
   }
-  throw new UsageError(`--server needs ${userVariable} and ${passwordVariable}, or ${tokenVariable}`);
+  throw new UsageError(`--server needs ${USERNAME} and ${PASSWORD}, or ${TOKEN}`);
 }

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
+import { failureText } from '../../src/cli/check-look-up.ts';
+import { UnavailableError } from '../../src/client/index.ts';
 import { startScripted } from '../client/scripted-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
@@ -32,8 +34,18 @@ test('check looks up at a server, and prints what it prints for the folder', asy
   assert.equal((await urlwarden(['check', '-', '--server', url], 'http://unknown.example/\n', byToken)).code, 0);
 
   const refused = await urlwarden(['check', '-', '--server', url], LIST, { env: { ...env, URLWARDEN_PASSWORD: 'x' } });
-  assert.equal(refused.code, 1);
-  assert.ok(refused.stderr.length > 0 && !refused.stderr.includes('    at '), refused.stderr);
+  const { host } = new URL(url);
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [1, `${host} refused the login: check URLWARDEN_USERNAME and URLWARDEN_PASSWORD\n`],
+  );
+  for (const [server, variables, message] of [
+    [url, { URLWARDEN_TOKEN: 'x' }, `${host} refused the login: check URLWARDEN_TOKEN`],
+    [`${url}/api`, env, `${host} has no API at this path: --server is the address before /api`],
+  ] as const) {
+    const { code, stderr } = await urlwarden(['check', '-', '--server', server], LIST, { env: variables });
+    assert.deepEqual([code, stderr], [1, `${message}\n`]);
+  }
   const away = await urlwarden(['check', '-', '--server', url], LIST);
   assert.equal(away.code, 2);
   assert.match(away.stderr, /needs URLWARDEN_USERNAME and URLWARDEN_PASSWORD, or URLWARDEN_TOKEN/);
@@ -51,5 +63,20 @@ test('messages about the server name the flag --server', async (t) => {
   ] as const) {
     const { code, stderr } = await urlwarden(['check', '-', '--server', server], LIST, { env });
     assert.deepEqual([code, stderr], [2, `${message}\nSee: urlwarden check --help\n`]);
+  }
+});
+
+test('a server that cannot be reached is named, with what to check', () => {
+  for (const [code, advice] of [
+    ['ECONNREFUSED', 'refused the connection: check the port, or try again later'],
+    ['ENOTFOUND', 'has no address: check the spelling of the host name'],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'did not complete a TLS handshake: check the port, and whether the URL has to begin with http://',
+    ],
+  ]) {
+    const cause = new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code }) });
+    const error = new UnavailableError('The server cannot be reached', { cause });
+    assert.equal(failureText(error, 'https://192.0.2.1:8443/intel'), `192.0.2.1:8443 ${advice}`);
   }
 });

@@ -53,6 +53,8 @@ function refusedEncoding(host: string, encoding = 'identity'): AppError | null {
 const CLOSED = 'closed the connection before the end of the response: try again later';
 const UNREACHABLE = 'cannot be reached from this machine: check the network and the firewall';
 
+const NO_TLS = 'did not complete a TLS handshake: check the port, and whether the URL has to begin with http://';
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has no address: check the spelling of the host name',
   EAI_AGAIN: 'could not be resolved: the DNS server does not respond. Try again later',
@@ -62,7 +64,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EPIPE: CLOSED,
-  EPROTO: 'did not complete a TLS handshake: check the port, and whether the URL has to begin with http://',
+  EPROTO: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
 };
 
 /** Of the parser of Node: the port belongs to another service. */
@@ -77,10 +80,15 @@ export function toFetchError(host: string, error: unknown, signal: AbortSignal):
       ? new AppError('timed_out', `${host} did not send the whole response within the time limit: try again later`)
       : signal.reason;
   }
+  const reason = networkReason(error);
+  return reason === null ? error : new AppError('unavailable', `${host} ${reason}`, { cause: error });
+}
+
+/** What happened, to be read after the name of the host, and what to do; null if the error is none of the network. */
+export function networkReason(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code !== 'string') return error;
-  const reason = certificateRefusal(error) ?? REASONS[code] ?? otherReason(code);
-  return new AppError('unavailable', `${host} ${reason}`, { cause: error });
+  if (typeof code !== 'string') return null;
+  return certificateRefusal(error) ?? REASONS[code] ?? otherReason(code);
 }
 
 function otherReason(code: string): string {
