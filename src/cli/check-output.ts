@@ -45,13 +45,17 @@ const LINE_COLUMNS = 7;
 /** Most names of families are shorter. */
 const FAMILY_COLUMNS = 12;
 
+/** With less, a URL has a line of its own. */
+const MIN_URL_COLUMNS = 20;
+
 /** Widths are known before the last row, so memory does not grow. On a terminal a URL that is too long loses its middle. */
 export function tableFormat(isTerminal: boolean): CheckFormat {
   const columns = isTerminal ? lineColumns() : Number.POSITIVE_INFINITY;
   const line = (number: string, result: string, day: string, family: string, url: string) => {
     const start = [number.padStart(LINE_COLUMNS), result.padEnd(RESULT_COLUMNS), day.padEnd(DAY_COLUMNS)].join('  ');
     const row = `${start}  ${shorten(visible(family), FAMILY_COLUMNS).padEnd(FAMILY_COLUMNS)}  `;
-    return `${row}${shorten(visible(url), Math.max(columns - row.length, 'URL'.length))}\n`;
+    if (columns - row.length >= MIN_URL_COLUMNS) return `${row}${shorten(visible(url), columns - row.length)}\n`;
+    return `${shorten(row.trimEnd(), columns)}\n${noteLines([url])}`;
   };
   return {
     heading: line('LINE', 'RESULT', 'SINCE', 'FAMILY', 'URL'),

@@ -6,6 +6,7 @@ const REDRAW_MS = 100;
 /** Between two lines if the output is not a terminal but, for example, a log. */
 const LINE_MS = 10_000;
 const BAR_WIDTH = 24;
+const MIN_BAR_WIDTH = 4;
 /** Used if the terminal does not report its width, or reports 0, as a new one does. */
 const UNKNOWN_COLUMNS = 80;
 
@@ -27,7 +28,7 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
     shownMs = nowMs();
     isDrawn = isTerminal;
     if (!isTerminal) output.write(`${text}\n`);
-    else output.write(CLEAR_LINE + `${bar(share)}${text}`.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1));
+    else output.write(CLEAR_LINE + withBar(share, text, (output.columns || UNKNOWN_COLUMNS) - 1));
   }
 
   return {
@@ -57,10 +58,12 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
   };
 }
 
-function bar(share: number | null): string {
-  if (share === null) return '';
-  const done = Math.floor(share * BAR_WIDTH);
-  return `[${'#'.repeat(done)}${'-'.repeat(BAR_WIDTH - done)}] `;
+/** The text is worth more than the bar: where it is narrow, the bar is shorter, or missing. */
+function withBar(share: number | null, text: string, columns: number): string {
+  const width = Math.min(BAR_WIDTH, columns - text.length - '[] '.length);
+  if (share === null || width < MIN_BAR_WIDTH) return text.slice(0, columns);
+  const done = Math.floor(share * width);
+  return `[${'#'.repeat(done)}${'-'.repeat(width - done)}] ${text}`;
 }
 
 function progressText(progress: ImportProgress): string {

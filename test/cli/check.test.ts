@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
+import { tableFormat } from '../../src/cli/check-output.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { hashOf, seen } from '../urls/contract/observations.ts';
@@ -312,6 +313,22 @@ test('check', async (t) => {
     assert.match(lines.find((line) => line.includes('http://long')) ?? '', /http:\/\/long.*…a+$/);
     for (const line of lines) assert.ok((line.split('\r').at(-1)?.length ?? 0) <= 80, line);
     assert.ok(written.includes('1 found\r\u001b[K'), JSON.stringify(written));
+  });
+
+  await t.test('on a narrow terminal each URL has a line of its own', (t) => {
+    const { COLUMNS } = process.env;
+    t.after(() => (COLUMNS === undefined ? delete process.env.COLUMNS : Object.assign(process.env, { COLUMNS })));
+    process.env.COLUMNS = '40';
+    const { heading, print } = tableFormat(true);
+    const url = `http://bad.example/${'a'.repeat(40)}`;
+    assert.equal(
+      heading + print({ entry: { line: 1, input: url, ok: true, url }, last: null }),
+      `   LINE  RESULT     SINCE       FAMILY
+  URL
+      1  not known
+  http://bad.example/…aaaaaaaaaaaaaaaaaa
+`,
+    );
   });
 });
 

@@ -63,7 +63,8 @@ test('a wait for the database is shown at once, and then as often as progress', 
 });
 
 test('the line is cut to the width of the terminal', () => {
-  assert.equal(shown(true, 20).at(1_000, 250), '\r\u001b[K[######------------');
+  assert.equal(shown(true, 20).at(1_000, 250), '\r\u001b[K250 rows, 250/s, 25');
+  assert.equal(shown(true, 40).at(1_000, 250), '\r\u001b[K[#---] 250 rows, 250/s, 25 %, 0:03 left');
 });
 
 test('a terminal without a known width has 80 columns', () => {
