@@ -195,13 +195,14 @@ type ListeningParts = Parts & { threads: Threads; metricsListener: MetricsListen
 async function listen(parts: ListeningParts, open: OpenParts): Promise<Listening> {
   const { settings, threadPlan, threads, certificate, metrics, metricsListener, log } = parts;
   const { store, control, server, feeds, audit } = parts;
+  // Of two servers with the same settings, the second one should name the port that people know, not that of the metrics.
+  await refuseUsedPort(settings);
   const metricsUrl = metrics
     ? await metricsListener.listen(async () =>
         joinMetrics([await metrics.read(), ...(await threads.readMetrics())]).text(),
       )
     : null;
   const isShared = threadPlan.count > 1;
-  if (isShared) await refuseUsedPort(settings);
   const { url, port } = await listenOn(server, { ...settings, isShared }, certificate === null ? 'http' : 'https');
   feeds.start();
   // After everything that can fail: its password is shown only once.

@@ -65,7 +65,15 @@ test('serve suggests another port when the port is in use, and has not created t
   await once(other, 'listening');
   const { port } = other.address() as { port: number };
   const dataDir = temporaryFolder(t);
-  const { code, stderr } = await urlwarden(['serve', '--port', `${port}`, '--metrics-port', 'off', '--data', dataDir]);
+  const { code, stderr } = await urlwarden([
+    'serve',
+    '--port',
+    `${port}`,
+    '--metrics-port',
+    `${port}`,
+    '--data',
+    dataDir,
+  ]);
   assert.deepEqual(
     [code, stderr],
     [1, `Port ${port} on 127.0.0.1 is in use: choose another with --port, or --port 0 for any free one\n`],
