@@ -25,7 +25,15 @@ export function makeFolder(path: string): void {
   try {
     createFolders(resolve(path));
   } catch (error) {
-    const { message } = error as Error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES')
+      throw new AppError(
+        'unavailable',
+        `This user may not create the data folder ${path}: set another one with --data`,
+        {
+          cause: error,
+        },
+      );
     throw new AppError('unavailable', `The data folder ${path} cannot be created: ${message}`, { cause: error });
   }
 }

@@ -61,6 +61,14 @@ test('a folder is created with those around it; one that cannot be created is re
   if (existsSync('/proc/self'))
     assertRefused('/proc/self/data', "ENOENT: no such file or directory, mkdir '/proc/self/data'");
 
+  chmodSync(folder, 0o555);
+  const own = join(folder, 'own');
+  asOtherUser(() => {
+    const message = `This user may not create the data folder ${own}: set another one with --data`;
+    assert.throws(() => makeFolder(own), { message });
+  });
+  chmodSync(folder, 0o700);
+
   function assertRefused(path: string, problem = ''): void {
     assert.throws(() => makeFolder(path), { message: `The data folder ${path} cannot be created: ${problem}` });
   }
