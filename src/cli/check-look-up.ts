@@ -52,7 +52,6 @@ export function lookUpAt(baseUrl: string): LookUp {
 export function failureText(error: UrlwardenError, baseUrl: string): string {
   const { host } = new URL(baseUrl);
   if (error instanceof AuthenticationError) return `${host} refused the login: check ${credentials()}`;
-  if (error.status === 404) return `${host} has no API at this path: --server is the address before /api`;
   // `fetch` has the error of the network as its cause.
   const reason = networkReason((error.cause as Error | undefined)?.cause);
   return reason === null ? withFlag(error) : `${host} ${reason}`;

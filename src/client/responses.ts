@@ -68,7 +68,10 @@ function notOurs(response: Response): UrlwardenError {
 export async function errorOf(response: Response): Promise<UrlwardenError> {
   const { status, headers } = response;
   const body = asErrorBody(await response.text());
-  const message = body?.message ?? `The response has the status ${status} and is not one of Urlwarden; check baseUrl`;
+  const isNoPath = body?.message === NO_PATH;
+  const message = isNoPath
+    ? `${NO_PATH}: baseUrl is the address before /api`
+    : (body?.message ?? `The response has the status ${status} and is not one of Urlwarden; check baseUrl`);
   const retryAfterSeconds = retryAfterOf(headers);
   const details: RetryDetails = { ...detailsOf(response), code: body?.code ?? null, retryAfterSeconds };
   if (status === 401) return new AuthenticationError(message, details);
@@ -92,8 +95,10 @@ function asErrorBody(text: string): { code: number; message: string } | null {
 
 /** A wrong baseUrl must not look like a response that nothing is known. */
 export function isUnknown({ status, code, message }: UrlwardenError): boolean {
-  return status === 404 && code === 404 && !message.startsWith('This path does not exist');
+  return status === 404 && code === 404 && !message.startsWith(NO_PATH);
 }
+
+const NO_PATH = 'This path does not exist';
 
 /** Seconds or a date, as RFC 9110 allows. */
 function retryAfterOf(headers: Headers): number | null {

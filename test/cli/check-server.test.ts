@@ -41,7 +41,7 @@ test('check looks up at a server, and prints what it prints for the folder', asy
   );
   for (const [server, variables, message] of [
     [url, { URLWARDEN_TOKEN: 'x' }, `${host} refused the login: check URLWARDEN_TOKEN`],
-    [`${url}/api`, env, `${host} has no API at this path: --server is the address before /api`],
+    [`${url}/api`, env, 'This path does not exist: --server is the address before /api'],
   ] as const) {
     const { code, stderr } = await urlwarden(['check', '-', '--server', server], LIST, { env: variables });
     assert.deepEqual([code, stderr], [1, `${message}\n`]);
