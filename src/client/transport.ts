@@ -109,6 +109,7 @@ export function createTransport(options: ClientOptions): Transport {
   async function open(call: Call, attempt: Attempt, authorize = currentSession as () => Promise<Session | null>) {
     const { signal } = call;
     signal?.throwIfAborted();
+    const url = base + pathOf(call); // before `try`: a wrong parameter is no failure of the network
     const controller = new AbortController();
     const leave = () => controller.abort(signal?.reason);
     signal?.addEventListener('abort', leave);
@@ -124,13 +125,13 @@ export function createTransport(options: ClientOptions): Transport {
     let refusal: UrlwardenError;
     try {
       let used = await unlessAborted(authorize(), controller.signal);
-      let response = await send(call, used, controller.signal);
+      let response = await send(url, call, used, controller.signal);
       if (response.status === 401 && used !== null && options.token === undefined) {
         await response.text(); // so that the connection can be used again
         // Another call may have renewed the refused token meanwhile.
         if (session === used) session = null;
         used = await unlessAborted(authorize(), controller.signal);
-        response = await send(call, used, controller.signal);
+        response = await send(url, call, used, controller.signal);
       }
       if (response.ok) return { response, clearDeadline, close };
       refusal = await errorOf(response);
@@ -144,18 +145,14 @@ export function createTransport(options: ClientOptions): Transport {
     throw refusal;
   }
 
-  async function send(call: Call, used: Session | null, signal: AbortSignal): Promise<Response> {
-    const { path, body, query = {}, contentType = 'application/json' } = call;
+  async function send(url: string, call: Call, used: Session | null, signal: AbortSignal): Promise<Response> {
+    const { body, contentType = 'application/json' } = call;
     const headers: Record<string, string> = {};
     if (used !== null) headers.authorization = `Bearer ${used.token}`;
     if (body !== undefined) headers['content-type'] = contentType;
-    const pairs = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${name}=${encodeURIComponent(parameterText(value))}`],
-    );
-    const search = pairs.join('&');
     // Not called as a method: fetch of a browser refuses to run with another `this`.
     const fetch = options.fetch ?? globalThis.fetch;
-    const response = await fetch(base + path + (search && `?${search}`), {
+    const response = await fetch(url, {
       method: body === undefined ? 'GET' : 'POST',
       headers,
       ...(body !== undefined && { body }),
@@ -226,7 +223,19 @@ function readBase(text: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-function parameterText(value: string | number | Date): string {
+function pathOf({ path, query = {} }: Call): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(parameterText(name, value))}`],
+  );
+  return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
+}
+
+/** Seconds of the year 5138, milliseconds of 1973. A `since` in milliseconds would find nothing. */
+const FIRST_MILLISECONDS = 1e11;
+
+function parameterText(name: string, value: string | number | Date): string {
+  if (name === 'since' && Number(value) >= FIRST_MILLISECONDS && !(value instanceof Date))
+    throw new TypeError('since must be Unix seconds or a Date, not milliseconds');
   return String(value instanceof Date ? Math.floor(value.getTime() / 1000) : value);
 }
 

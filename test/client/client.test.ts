@@ -59,6 +59,10 @@ test('every call returns what the server knows', async (t) => {
   const since = new Date((NOW - DAY) * 1000);
   assert.deepEqual(await collect(client.url.search({ asn: 64500 }, { since })), [{ ts: NOW - 10, id: 1, url: KNOWN }]);
 
+  const ofMilliseconds = client.url.search({ asn: 64500 }, { since: Date.now() });
+  const refusal = { name: 'TypeError', message: 'since must be Unix seconds or a Date, not milliseconds' };
+  await assert.rejects(() => collect(ofMilliseconds), refusal);
+
   assert.equal((await client.address.listed('192.0.2.1')).results[0]?.heuristic, 'MALWARE_URL');
   assert.equal((await client.address.listed('192.0.2.0/24', { dataset: 'XBL', type: 'history' })).results.length, 1);
   assert.equal((await client.address.listings('192.0.2.1')).results.length, 1);
