@@ -1,6 +1,6 @@
 import { type ErrorDetails, LimitReachedError, MONTHLY_LIMIT, TruncatedStreamError, UrlwardenError } from './errors.ts';
 import type { Transport } from './transport.ts';
-import type { BulkInput, BulkLine, BulkView } from './types.ts';
+import type { BulkInput, BulkLine, BulkRow, BulkView } from './types.ts';
 import { sleep, unlessAborted } from './waits.ts';
 
 /** The bounds of a request: more is not looked up. */
@@ -83,7 +83,9 @@ async function* batches(
   let batch: Sent[] = [];
   let bytes = 0;
   for await (const item of untilAborted(urls, signal)) {
-    const { url, ref } = typeof item === 'string' ? { url: item } : item;
+    const { url: given, ref } = typeof item === 'string' ? { url: item } : (Object(item) as Partial<BulkRow>);
+    // Such as the cell of a row that is too short: an error of its line, like an empty one.
+    const url = typeof given === 'string' ? given : '';
     // The beginning of such a line is still too long, so the response is the same.
     const line = `${JSON.stringify({ url: url.slice(0, MAX_LINE_BYTES), ref })}\n`;
     bytes += line.length * BYTES_PER_UNIT;

@@ -90,6 +90,21 @@ test('every call returns what the server knows', async (t) => {
   assert.equal(requests.logins, 1);
 });
 
+test('bulk: what is not a string is an error of its line', async (t) => {
+  const { client } = await connect(t);
+  const cells = [KNOWN, undefined, { ref: 'row 3' }, 7] as string[];
+  const lines = await collect(client.url.bulk(cells));
+  assert.deepEqual(
+    lines.map(({ ref, error }) => [ref, error?.code]),
+    [
+      [undefined, undefined],
+      [undefined, 400],
+      ['row 3', 400],
+      [undefined, 400],
+    ],
+  );
+});
+
 test('unknown is null or empty, not an error', async (t) => {
   const { client } = await connect(t);
   assert.equal(client.rate, null);
