@@ -1,7 +1,7 @@
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { type ObjectSchema, type Static, Type } from '../http/schema.ts';
-import { LIST_KINDS } from '../ingest/evidence.ts';
+import { IMPORTED_LIST_KINDS } from '../ingest/evidence.ts';
 import { LIFE_MAX_SECONDS, LIFE_MIN_SECONDS, TRUST_MAX_PERMILLE } from '../ingest/evidence-choices.ts';
 import { PAGE_STATES, pageState } from '../ingest/feeds/feed-state.ts';
 import { EVERY_MAX_SECONDS, EVERY_MIN_SECONDS, type FeedValues, importChoices } from '../ingest/feeds/manage.ts';
@@ -35,7 +35,7 @@ export const FeedValuesRequest = {
   ),
   dataset: Type.Optional(Type.Enum([...ADDRESS_DATASETS])),
   kind: Type.Optional(Type.Enum([...DOMAIN_KINDS])),
-  as: Type.Optional(Type.Enum([...LIST_KINDS])),
+  as: Type.Optional(Type.Enum([...IMPORTED_LIST_KINDS])),
 };
 
 export function readHeaders(headers: Record<string, string>): Record<string, string> {

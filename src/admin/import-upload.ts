@@ -9,7 +9,7 @@ import { type Exchange, json, type Parameter } from '../http/endpoint.ts';
 import { queryString, readSwitch } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { createStallTimer } from '../http/stall-timer.ts';
-import { LIST_KINDS } from '../ingest/evidence.ts';
+import { IMPORTED_LIST_KINDS } from '../ingest/evidence.ts';
 import { FORMATS } from '../ingest/formats/formats.ts';
 import type { UploadChoices, Uploads } from '../ingest/uploads.ts';
 import { adminRoute, queryText, textParameter } from './route.ts';
@@ -33,7 +33,7 @@ export const importUpload = ({ uploads }: UploadServices) =>
       switchParameter('force', 'Apply a complete listing or a list even if it looks cut off.'),
       wordParameter('dataset', ADDRESS_DATASETS),
       wordParameter('kind', DOMAIN_KINDS),
-      wordParameter('as', LIST_KINDS),
+      wordParameter('as', IMPORTED_LIST_KINDS),
     ],
     body: 'stream',
     response: json(Type.Object({ id: Type.Integer() })),
@@ -59,7 +59,7 @@ function readChoices(request: FastifyRequest): UploadChoices {
     isForced: readSwitch(query, 'force'),
     dataset: readWord(request, 'dataset', ADDRESS_DATASETS),
     evidenceKind: readWord(request, 'kind', DOMAIN_KINDS),
-    listKind: readWord(request, 'as', LIST_KINDS),
+    listKind: readWord(request, 'as', IMPORTED_LIST_KINDS),
   };
 }
 

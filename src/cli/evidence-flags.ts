@@ -1,5 +1,5 @@
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
-import { LIST_KINDS } from '../ingest/evidence.ts';
+import { IMPORTED_LIST_KINDS } from '../ingest/evidence.ts';
 import {
   chooseEvidence,
   type EvidenceValues,
@@ -28,7 +28,7 @@ export const EVIDENCE_FLAGS = {
     values: ADDRESS_DATASETS,
   },
   kind: { argument: 'KIND', meaning: `what the domains are: ${DOMAIN_KINDS.join(', ')}`, values: DOMAIN_KINDS },
-  as: { argument: 'KIND', meaning: `what the list is: ${LIST_KINDS.join(', ')}`, values: LIST_KINDS },
+  as: { argument: 'KIND', meaning: `what the list is: ${IMPORTED_LIST_KINDS.join(', ')}`, values: IMPORTED_LIST_KINDS },
 } as const satisfies Flags;
 
 const LIFE_BOUNDS = { least: LIFE_MIN_SECONDS, greatest: LIFE_MAX_SECONDS, examples: '12h or 14d' };
@@ -42,7 +42,7 @@ export function readEvidenceValues(given: Given): EvidenceValues {
   return {
     dataset: readWord('--dataset', given.dataset?.toUpperCase(), ADDRESS_DATASETS),
     evidenceKind: readWord('--kind', given.kind, DOMAIN_KINDS),
-    listKind: readWord('--as', given.as, LIST_KINDS),
+    listKind: readWord('--as', given.as, IMPORTED_LIST_KINDS),
     trustPermille: readTrust(given.trust),
     lifeSeconds: readSpan('--life', given.life, LIFE_BOUNDS),
   };

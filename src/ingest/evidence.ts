@@ -69,10 +69,13 @@ export type FactInput = Input & { type: 'fact'; domain: string } & (
   );
 
 /** `entry`: an address, a network or a name; a leading dot is ignored. */
-export type ListInput = Input & { type: 'list'; as: ListKind; entry: string; reason?: string | undefined };
+export type ListInput = Input & { type: 'list'; as: ImportedListKind; entry: string; reason?: string | undefined };
 
-export type ListKind = NetworkListKind | NameListKind;
-export const LIST_KINDS: readonly ListKind[] = [...new Set([...NETWORK_LIST_KINDS, ...NAME_LIST_KINDS])];
+/** What an imported list says about its networks or names. Lists for devices have kinds of their own (`exports/content.ts`). */
+export type ImportedListKind = NetworkListKind | NameListKind;
+export const IMPORTED_LIST_KINDS: readonly ImportedListKind[] = [
+  ...new Set([...NETWORK_LIST_KINDS, ...NAME_LIST_KINDS]),
+];
 
 export type EvidenceInput = ListingInput | DomainInput | FactInput | ListInput;
 
@@ -287,8 +290,8 @@ export function toListEntry(input: ListInput, rules: EvidenceRules): ListEntry |
   return { source, ts, as, name: host.host };
 }
 
-function isOneOf<Kind extends ListKind>(kinds: readonly Kind[], as: ListKind): as is Kind {
-  return (kinds as readonly ListKind[]).includes(as);
+function isOneOf<Kind extends ImportedListKind>(kinds: readonly Kind[], as: ImportedListKind): as is Kind {
+  return (kinds as readonly ImportedListKind[]).includes(as);
 }
 
 function intervalFault(listedTs: number, ts: number): string | null {

@@ -3,7 +3,7 @@ import { type AppError, badRequest } from '../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE, OPERATOR_SOURCE, type Source } from '../core/evidence.ts';
 import { textFault } from '../core/text.ts';
 import { URL_SOURCE } from '../reputation/store.ts';
-import type { ListKind } from './evidence.ts';
+import type { ImportedListKind } from './evidence.ts';
 import type { ImportStores } from './retry.ts';
 import type { Feed } from './store.ts';
 
@@ -70,7 +70,7 @@ const URL_START = /^https?:\/\//i;
  * The feed of data that names none. Two lists must not be versions of each other: `office.txt` and `partner.txt` are
  * different allow lists.
  */
-export function defaultFeedName(format: string, listKind: ListKind | null, source: string): string {
+export function defaultFeedName(format: string, listKind: ImportedListKind | null, source: string): string {
   const isFile = !URL_START.test(source) && source !== '-';
   return (listKind !== null && isFile && basename(source, extname(source))) || format;
 }

@@ -1,6 +1,6 @@
 import type { AddressDataset, DomainKind } from '../core/evidence.ts';
 import { laterOf } from '../core/time.ts';
-import type { ListKind } from './evidence.ts';
+import type { ImportedListKind } from './evidence.ts';
 
 /** A source that is fetched periodically. */
 export type Feed = {
@@ -22,7 +22,7 @@ export type Feed = {
   /** For formats that do not say it themselves. */
   dataset: AddressDataset | null;
   evidenceKind: DomainKind | null;
-  listKind: ListKind | null;
+  listKind: ImportedListKind | null;
 
   /** Validators of the newest imported response, sent with the next request. */
   etag: string | null;

@@ -1,5 +1,5 @@
 import { type AppError, badRequest } from '../../core/errors.ts';
-import { LIST_KINDS } from '../evidence.ts';
+import { IMPORTED_LIST_KINDS } from '../evidence.ts';
 import { feedNameFault } from '../import-sources.ts';
 import { type Format, type Item, reject, type Source } from '../sources/format.ts';
 import { type JsonFind, jsonText, readJson, wholeDocument } from '../sources/json.ts';
@@ -13,7 +13,7 @@ export const mispWarninglist: Format = {
   name: 'misp-warninglist',
   summary: 'MISP warning list as JSON, for --as allow, popular, shared, shortener or dyndns',
   hasEvidence: true,
-  choices: { listKinds: LIST_KINDS, isRequired: true },
+  choices: { listKinds: IMPORTED_LIST_KINDS, isRequired: true },
   async *read(source, limits, { listKind, asOfTs: ts, isUnnamed }) {
     if (listKind == null) throw new Error('misp-warninglist needs the kind of the list');
     const entries: Pick<JsonFind, 'value' | 'line'>[] = [];

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { AddressDataset, DomainKind } from '../../core/evidence.ts';
 import type { FileReport, ObservationInput } from '../../core/observation.ts';
-import type { EvidenceInput, ListKind } from '../evidence.ts';
+import type { EvidenceInput, ImportedListKind } from '../evidence.ts';
 
 /** An input: a file, standard input or a download, unpacked. */
 export type Source = {
@@ -44,7 +44,7 @@ export type ReadOptions = EvidenceChoices & {
 export type EvidenceChoices = {
   dataset?: AddressDataset | null | undefined;
   evidenceKind?: DomainKind | null | undefined;
-  listKind?: ListKind | null | undefined;
+  listKind?: ImportedListKind | null | undefined;
 };
 
 /**
@@ -88,7 +88,7 @@ export type Format = {
 type FormatChoices = {
   dataset?: true;
   evidenceKind?: true;
-  listKinds?: readonly ListKind[];
+  listKinds?: readonly ImportedListKind[];
   /** Exactly one of them must be given. */
   isRequired?: true;
 };
