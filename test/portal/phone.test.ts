@@ -176,6 +176,11 @@ test('pages on a narrow phone', async (t) => {
     await open('/url?u=http://203.0.113.7/bin.sh');
     await page.waitForSelector(`button:has-text("${long}")`);
     await assertFits(page);
+    const name = page.locator('.name', { hasText: long }).first();
+    assert.ok(
+      ((await name.boundingBox())?.width ?? Infinity) < WIDTH / 2,
+      'a long name has less than half of the width',
+    );
     await screenshot(page, 'phone-long-family');
     await page.setViewportSize({ width: 1280, height: 900 });
     await open('/address/203.0.113.7');
