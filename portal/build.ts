@@ -10,7 +10,7 @@ const SOURCES = fileURLToPath(new URL('./', import.meta.url));
 const SHARED = ['../src/core/', '../src/exports/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 const OUTPUT = fileURLToPath(new URL('../dist/pages/', import.meta.url));
 /** Not the files that another process is writing. */
-const HASHED = /^\w+-\w+\.(?:js|css|svg)$/;
+const HASHED = /^[\w-]+-\w+\.(?:js|css|svg)$/;
 /** Written last: if it is there, all other files are. */
 const INDEX = join(OUTPUT, 'index.html');
 

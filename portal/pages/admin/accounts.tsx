@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import { useMemo } from 'preact/hooks';
 import type { AccountItem, AddAccountResponse, TierItem } from '../../../src/admin/wire.ts';
 import { ACCOUNT_STATE_OPTIONS, ADMIN_API, accountName, accountPath, filterAccounts, usedShare } from '../../admin.ts';

@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import type { AuditEntry } from '../../../src/audit/store.ts';
 import { accountPath } from '../../admin.ts';
 import {

@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import { useState } from 'preact/hooks';
 import type { KnownFeedResponse } from '../../../src/admin/feeds.ts';
 import { post } from '../../api.ts';

@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import type { HealthResponse } from '../../../src/admin/wire.ts';
 import { ADMIN_API } from '../../admin.ts';
 import { bytesText, visible } from '../../format.ts';

@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import { useEffect, useState } from 'preact/hooks';
 import type { RejectsResponse } from '../../../src/admin/imports.ts';
 import { ADMIN_API } from '../../admin.ts';

@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import type { KeysResponse } from '../../../src/admin/wire.ts';
 import { ADMIN_API } from '../../admin.ts';
 import { post } from '../../api.ts';

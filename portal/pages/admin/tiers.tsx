@@ -1,3 +1,4 @@
+import '../../main.tsx';
 import { useState } from 'preact/hooks';
 import type { TierItem } from '../../../src/admin/wire.ts';
 import { DATASETS } from '../../../src/core/tier.ts';

@@ -1,8 +1,9 @@
+import '../../main.tsx';
 import { AllowList } from './by-hand/allow-list.tsx';
 import { Domains } from './by-hand/domains.tsx';
 import { Listings, useListings } from './by-hand/listings.tsx';
 
-export function ListsAdmin() {
+export function ManualListsAdmin() {
   const listings = useListings();
   return (
     <>
