@@ -73,16 +73,17 @@ export function pageOf<Row, Item, Key>(
 
 /**
  * Runs steps to their end. A single step is run at once, without a promise; between two steps the event loop runs, so each
- * should read at most `PAGE_ROWS` rows.
+ * should read at most `PAGE_ROWS` rows. After an abort there are no further steps.
  */
-export function runSteps<Result>(steps: Generator<void, Result, void>): Result | Promise<Result> {
+export function runSteps<Result>(steps: Generator<void, Result, void>, signal?: AbortSignal): Result | Promise<Result> {
   const first = steps.next();
-  return first.done ? first.value : finishSteps(steps);
+  return first.done ? first.value : finishSteps(steps, signal);
 }
 
-async function finishSteps<Result>(steps: Generator<void, Result, void>): Promise<Result> {
+async function finishSteps<Result>(steps: Generator<void, Result, void>, signal?: AbortSignal): Promise<Result> {
   for (;;) {
     await setImmediate();
+    signal?.throwIfAborted();
     const step = steps.next();
     if (step.done) return step.value;
   }

@@ -1,5 +1,5 @@
 import { KEY_BITS } from '../core/ip/key-network.ts';
-import { type Episode, lifeOf } from './episode-rules.ts';
+import { type Episode, lifeOf, mergeEpisodes } from './episode-rules.ts';
 import { type StoredListing, URL_SOURCE } from './store.ts';
 
 // A URL whose host is an address puts this address into XBL: every online run of its timeline is evidence from its first to
@@ -10,12 +10,28 @@ export const DERIVED_LIFE_SECONDS = lifeOf(URL_SOURCE, 'XBL');
 /** Newest payloads of a URL that are searched for a family. */
 export const MAX_PAYLOADS = 1_000;
 
-/** `family`: the newest one of all URLs at the address. */
-export function derivedListing(
-  ip: Uint8Array,
-  family: string | null,
-  { listedTs, seenTs }: Pick<Episode, 'listedTs' | 'seenTs'>,
-): StoredListing {
+/** A family and the time of its payload. */
+type NewestFamily = { ts: number; name: string };
+
+/** What the timelines of one address have shown so far. They are read in pages. */
+export type DerivedProgress = { ip: Uint8Array; episodes: Episode[]; family: NewestFamily | null };
+
+export function addRuns(progress: DerivedProgress, runs: readonly Pick<Episode, 'listedTs' | 'seenTs'>[]): void {
+  const evidence = runs.map(({ listedTs, seenTs }) => ({ listedTs, seenTs, details: '' }));
+  progress.episodes = mergeEpisodes(progress.episodes, evidence, DERIVED_LIFE_SECONDS);
+}
+
+/** Of two families of one second the greater name counts as newer, so that all engines choose the same one. */
+export function addFamily(progress: DerivedProgress, ts: number, name: string): void {
+  const { family } = progress;
+  if (family === null || ts > family.ts || (ts === family.ts && name > family.name)) progress.family = { ts, name };
+}
+
+/** The family is the newest one of all URLs at the address. */
+export function derivedListings({ ip, episodes, family }: DerivedProgress, seenSinceTs: number): StoredListing[] {
   const network = { ip, prefix: KEY_BITS };
-  return { network, dataset: 'XBL', source: URL_SOURCE, family, port: null, listedTs, seenTs, details: '' };
+  const common = { network, dataset: 'XBL', source: URL_SOURCE, family: family?.name ?? null, port: null } as const;
+  return episodes
+    .filter(({ seenTs }) => seenTs >= seenSinceTs)
+    .map(({ listedTs, seenTs }) => ({ ...common, listedTs, seenTs, details: '' }));
 }

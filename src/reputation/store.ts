@@ -30,6 +30,8 @@ export type ListingQuery = {
   datasets: readonly AddressDataset[];
   /** Episodes whose newest evidence is older are left out. */
   seenSinceTs: number;
+  /** Checked between pages. */
+  signal?: AbortSignal | undefined;
 };
 
 /** An episode, or a listing that follows from URLs (source id 0, `port` null, `details` empty). */

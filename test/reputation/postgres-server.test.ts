@@ -6,6 +6,7 @@ import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { DOMAIN_KINDS, type DomainEvidence, type DomainFact, type Source } from '../../src/core/evidence.ts';
 import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
 import { openDatabase } from '../../src/database/postgres/database.ts';
+import * as derived from '../../src/reputation/postgres/derived.ts';
 import * as exports from '../../src/reputation/postgres/domain-export.ts';
 import * as reads from '../../src/reputation/postgres/domain-reads.ts';
 import * as states from '../../src/reputation/postgres/domain-state.ts';
@@ -144,13 +145,13 @@ test('addresses that are asked for at the same time are read with a few statemen
   for (const [i, ip] of ips.slice(0, 5).entries()) assert.deepEqual(await find(ip), together[i]);
 });
 
-test('every read of a domain uses indexes, also while the tables are empty', async (t) => {
+test('every read of a domain, and of the hosts of an address, uses indexes, also while the tables are empty', async (t) => {
   const url = await temporaryDatabase(t);
   const store = await openNode(t, url);
   const sql = postgres(url, { max: 1, onnotice: () => {}, connection: PLANNING });
   t.after(() => sql.end());
   const checkPlans = async () => {
-    for (const [name, text] of [states, reads, exports].flatMap((file) => Object.entries(file))) {
+    for (const [name, text] of [states, reads, exports, derived].flatMap((file) => Object.entries(file))) {
       if (typeof text !== 'string') continue;
       const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
       assert.doesNotMatch(plan, /Seq Scan|(?<!Incremental )Sort {2}|Hash|Bitmap|Materialize/, `${name}:\n${plan}`);

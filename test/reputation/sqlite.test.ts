@@ -66,7 +66,7 @@ test('families of older URLs at an address are not read', async (t) => {
     };
   };
   const { network } = listed('192.0.2.1');
-  const listings = await runSteps(createDerivedListings({ ...db, prepare }).read(network));
+  const listings = await runSteps(createDerivedListings({ ...db, prepare }).read(network, 0));
   assert.deepEqual(
     listings.map(({ family, listedTs, seenTs }) => [family, listedTs, seenTs]),
     [['Newest', NEW_YEAR, NEW_YEAR + count]],

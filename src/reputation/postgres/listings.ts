@@ -79,7 +79,7 @@ function createReadListings(query: Query): ReputationStore['listings'] {
   }
 
   async function readOne(query: ListingQuery): Promise<StoredListing[]> {
-    const { network, inside, covering, datasets, seenSinceTs } = query;
+    const { network, inside, covering, datasets } = query;
     const filter = filterOf(query);
     const isSingle = isSingleAddress(network);
     const isRange = inside && !isSingle;
@@ -87,7 +87,7 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     const [own, around, derived] = await Promise.all([
       isRange ? readInside(query, filter) : [],
       covering || !isRange ? readAround(networksAround(query, !isRange), network.prefix, filter) : [],
-      isDerivable ? readDerived(network, seenSinceTs) : [],
+      isDerivable ? readDerived(network, query) : [],
     ]);
     return [...own.map(toStored), ...around.map(toStored), ...derived];
   }
@@ -104,8 +104,7 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     const stored = readAround({ networks, blocks }, KEY_BITS, filterOf(first)).then((rows) =>
       Map.groupBy(rows.map(toStored), ({ network }) => keyOf(network)),
     );
-    const ips = queries.map(({ network }) => network.ip);
-    const derived = first.datasets.includes('XBL') ? readDerivedOfEach(ips, first.seenSinceTs) : [];
+    const derived = first.datasets.includes('XBL') ? readDerivedOfEach(queries) : [];
     return around.map(async (one, i) => {
       const [byNetwork, ofUrls = []] = await Promise.all([stored, derived[i]]);
       return [...one.networks.flatMap((network) => byNetwork.get(keyOf(network)) ?? []), ...ofUrls];

@@ -2,8 +2,7 @@ import { type KeyNetwork, keyRanges } from '../../core/ip/key-network.ts';
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
-import { DERIVED_LIFE_SECONDS, derivedListing, MAX_PAYLOADS } from '../derived-rules.ts';
-import { type Episode, mergeEpisodes } from '../episode-rules.ts';
+import { addFamily, addRuns, type DerivedProgress, derivedListings, MAX_PAYLOADS } from '../derived-rules.ts';
 import type { StoredListing } from '../store.ts';
 
 const IS_HOST = 'select 1 from hosts where ip = ? limit 1';
@@ -42,8 +41,8 @@ type FamilyRow = [ts: number, name: string];
 /** Rows and statements of the current step. */
 type Step = { size: number };
 
-/** What the timelines of one address have shown so far. `urlIds`: of URLs whose families were read. */
-type Progress = { ip: Uint8Array; episodes: Episode[]; family: FamilyRow | null; urlIds: Set<number> };
+/** `urlIds`: of URLs whose families were read. */
+type Progress = DerivedProgress & { urlIds: Set<number> };
 
 /** Reads listings that follow from URLs, in steps. Two hosts may be one address: 192.0.2.1 and [::ffff:c000:201]. */
 export function createDerivedListings(db: Database) {
@@ -54,19 +53,21 @@ export function createDerivedListings(db: Database) {
   const newestFamily = db.prepare<FamilyRow>(NEWEST_FAMILY);
 
   /** Nothing is read of a URL whose payloads are all older. The newest URLs come first, so most are: 4 µs less for each. */
-  function addFamily(progress: Progress, urlId: number, payloadTs: number | null): void {
-    if (payloadTs === null || payloadTs < (progress.family?.[0] ?? 0) || progress.urlIds.has(urlId)) return;
+  function addFamilyOf(progress: Progress, urlId: number, payloadTs: number | null): void {
+    if (payloadTs === null || payloadTs < (progress.family?.ts ?? 0) || progress.urlIds.has(urlId)) return;
     progress.urlIds.add(urlId);
     const row = newestFamily.get(urlId);
-    if (row !== undefined && (progress.family === null || isNewer(row, progress.family))) progress.family = row;
+    if (row !== undefined) addFamily(progress, ...row);
   }
 
   function* addHost(progress: Progress, hostId: number, step: Step): Generator<void, void, void> {
     for (let key: EventKey | null = FIRST_EVENT; key !== null; ) {
       const rows = runs.all(hostId, ...key);
-      const evidence = rows.map(([ts, , confirmedTs]) => ({ listedTs: ts, seenTs: confirmedTs, details: '' }));
-      progress.episodes = mergeEpisodes(progress.episodes, evidence, DERIVED_LIFE_SECONDS);
-      for (const [, urlId, , payloadTs] of rows) addFamily(progress, urlId, payloadTs);
+      addRuns(
+        progress,
+        rows.map(([ts, , confirmedTs]) => ({ listedTs: ts, seenTs: confirmedTs })),
+      );
+      for (const [, urlId, , payloadTs] of rows) addFamilyOf(progress, urlId, payloadTs);
       key = lastEvent.get(hostId, ...key) ?? null;
       step.size += key === null ? rows.length + 1 : PAGE_ROWS;
       if (step.size < PAGE_ROWS) continue;
@@ -75,7 +76,7 @@ export function createDerivedListings(db: Database) {
     }
   }
 
-  function* read(network: KeyNetwork): Generator<void, StoredListing[], void> {
+  function* read(network: KeyNetwork, seenSinceTs: number): Generator<void, StoredListing[], void> {
     const step: Step = { size: 0 };
     const addresses: Progress[] = [];
     for (const [from, to] of keyRanges(network)) {
@@ -93,9 +94,7 @@ export function createDerivedListings(db: Database) {
         key = rows.length < PAGE_ROWS ? null : (rows.at(-1) ?? null);
       }
     }
-    return addresses.flatMap(({ ip, episodes, family }) =>
-      episodes.map((episode) => derivedListing(ip, family?.[1] ?? null, episode)),
-    );
+    return addresses.flatMap((progress) => derivedListings(progress, seenSinceTs));
   }
 
   return {
@@ -103,9 +102,4 @@ export function createDerivedListings(db: Database) {
     isHost: (ip: Uint8Array) => isHost.get(ip) !== undefined,
     read,
   };
-}
-
-/** Of two families of one second the greater name, so that all engines choose the same one. */
-function isNewer(a: FamilyRow, b: FamilyRow): boolean {
-  return a[0] === b[0] ? a[1] > b[1] : a[0] > b[0];
 }

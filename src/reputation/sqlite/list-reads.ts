@@ -84,8 +84,8 @@ export function createReadsForLists(
   const derived = createDerivedListings(db);
   const readState = createReadState(db);
 
-  function derivedOf(ip: Uint8Array): StoredListing[] {
-    const steps = derived.read({ ip, prefix: 8 * ip.length });
+  function derivedOf(ip: Uint8Array, seenSinceTs: number): StoredListing[] {
+    const steps = derived.read({ ip, prefix: 8 * ip.length }, seenSinceTs);
     let step = steps.next();
     while (!step.done) step = steps.next();
     return step.value;
@@ -103,7 +103,7 @@ export function createReadsForLists(
         },
         onlineAddresses: (...params) => onlineAddresses.all(...params),
         addressesWithEvents: (...params) => addressesWithEvents.all(...params),
-        derived: (ips, sinceTs) => ips.flatMap((ip) => derivedOf(ip).filter(({ seenTs }) => seenTs >= sinceTs)),
+        derived: (ips, sinceTs) => ips.flatMap((ip) => derivedOf(ip, sinceTs)),
         domains: (...params) => domains.all(...params),
       },
       ROWS_PER_READ,

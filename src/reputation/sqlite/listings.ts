@@ -145,12 +145,12 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
     if (inside && !isSingle) yield* addInside(found, query);
     else yield* addNetwork(found, query, network);
     if (datasets.includes('XBL') && (isSingle ? derived.isHost(network.ip) : inside)) {
-      for (const listing of yield* derived.read(network)) if (listing.seenTs >= seenSinceTs) found.push(listing);
+      for (const listing of yield* derived.read(network, seenSinceTs)) found.push(listing);
     }
     return found;
   }
 
-  return (query) => runSteps(read({ ...query, codes: datasetCodes(query.datasets) }));
+  return (query) => runSteps(read({ ...query, codes: datasetCodes(query.datasets) }), query.signal);
 }
 
 type Steps = Generator<void, void, void>;

@@ -317,11 +317,37 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, '2001:db8::/64'), ['2001:db8::1 XBL URL data 0…3 Newest']);
     });
 
-    test('of an address with thousands of URLs', async (t) => {
+    test('of addresses with thousands of URLs, one of them under two names', async (t) => {
       const store = await open(t);
-      const urls = Array.from({ length: 1_501 }, (_, i) => ({ ts: T + i * 60, url: `http://192.0.2.1/${i}` }));
-      await apply(store, urls);
-      assert.deepEqual(await find(store, '192.0.2.0/24'), [`192.0.2.1 XBL URL data 0…${(1_500 * 60) / DAY}`]);
+      const count = 2_100; // on each engine more than two pages
+      const at = (name: string, firstTs: number) =>
+        Array.from({ length: count }, (_, i) => ({ ts: firstTs + i * 60, url: `http://${name}/${i}` }));
+      const family = (url: string, ts: number, name: string) => ({ ts, url, payload: { family: name } });
+      await apply(store, [
+        ...at('192.0.2.1', T),
+        ...at('192.0.2.2', T + 30 * DAY),
+        ...at('[::ffff:192.0.2.2]', T),
+        family('http://192.0.2.1/7', T + DAY, 'Newest'), // of an old URL
+        family('http://192.0.2.1/2000', T, 'Old'),
+      ]);
+      const days = ((count - 1) * 60) / DAY;
+      const first = `192.0.2.1 XBL URL data 0…${days} Newest`;
+      const second = [`192.0.2.2 XBL URL data 0…${days}`, `192.0.2.2 XBL URL data 30…${30 + days}`];
+      assert.deepEqual(await find(store, '192.0.2.0/24'), [first, ...second]);
+      assert.deepEqual(await find(store, '192.0.2.1'), [first]);
+      assert.deepEqual(await find(store, '192.0.2.2', { seenSinceTs: T + 2 * DAY }), second.slice(1));
+    });
+
+    test('a query that is aborted reads no further page', async (t) => {
+      const store = await open(t);
+      await apply(
+        store,
+        Array.from({ length: 2_100 }, (_, i) => ({ ts: T + i * 60, url: `http://192.0.2.1/${i}` })),
+      );
+      const stop = new AbortController();
+      const found = find(store, '192.0.2.0/24', { signal: stop.signal });
+      stop.abort(new Error('too late'));
+      await assert.rejects(found, /too late/);
     });
   });
 
