@@ -14,13 +14,17 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * Waits for the work, but rejects with `timed_out` if it takes longer than the budget. Every lookup calls this, so it
- * creates one promise only, and no timer for a result that is already known.
+ * Waits for the work, but rejects with `timed_out` if it takes longer than the budget, and then aborts `stop`. Every lookup
+ * calls this, so it creates one promise only, and no timer for a result that is already known.
  */
-export function withinBudget<T>(work: T | Promise<T>, budgetMs: number): T | Promise<T> {
+export function withinBudget<T>(work: T | Promise<T>, budgetMs: number, stop?: AbortController): T | Promise<T> {
   if (!(work instanceof Promise)) return work;
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(queryTimedOut()), budgetMs);
+    const timer = setTimeout(() => {
+      const reason = queryTimedOut();
+      stop?.abort(reason);
+      reject(reason);
+    }, budgetMs);
     work.then(
       (result) => {
         clearTimeout(timer);

@@ -103,8 +103,9 @@ export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<
     },
     weight: ({ cost }) => cost,
     async respond(query, { reply }, { queryBudgetMs }) {
-      const found = addresses.records(query);
-      const records = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
+      const stop = new AbortController();
+      const found = addresses.records({ ...query, signal: stop.signal });
+      const records = found instanceof Promise ? await withinBudget(found, queryBudgetMs, stop) : found;
       return respondToLookup(reply, records.length > 0 ? sent(recordsJson(records, asnOf)) : null);
     },
   } as const satisfies Partial<Endpoint<Query>>;

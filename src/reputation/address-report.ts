@@ -37,6 +37,8 @@ export type AddressQuery = {
   sinceTs: number | null;
   untilTs: number | null;
   limit: number;
+  /** Aborted when nobody waits for the records any more. */
+  signal?: AbortSignal;
 };
 
 export type AddressRecord = {
@@ -79,16 +81,16 @@ export function createAddressReport(options: ReportOptions): AddressReport {
   const { store, lists, now, allowReserved, listedExact = false } = options;
 
   function ask<T>(
-    query: Pick<AddressQuery, 'network' | 'datasets' | 'type' | 'sinceTs'>,
+    query: Pick<AddressQuery, 'network' | 'datasets' | 'type' | 'sinceTs' | 'signal'>,
     { inside, covering }: { inside: boolean; covering: boolean },
     nowTs: number,
     report: (rows: readonly StoredListing[], current: ListsInMemory) => T,
   ): Awaitable<T> {
-    const { network, datasets, type, sinceTs } = query;
+    const { network, datasets, type, sinceTs, signal } = query;
     return then(lists.current(), (current) => {
       const liveSinceTs = type === 'live' ? nowTs - current.longestLifeSeconds : 0;
       const seenSinceTs = Math.max(0, liveSinceTs, sinceTs ?? 0);
-      const rows = store.listings({ network, inside, covering, datasets, seenSinceTs });
+      const rows = store.listings({ network, inside, covering, datasets, seenSinceTs, signal });
       return then(rows, (found) => report(found, current));
     });
   }

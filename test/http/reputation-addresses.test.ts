@@ -46,6 +46,18 @@ async function serving(t: TestContext, records: AddressRecord[], asnOf: () => nu
   return { app, queries };
 }
 
+test('a query that takes too long gets 408, and is aborted', async (t) => {
+  let signal: AbortSignal | undefined;
+  const find = (query: AddressQuery) => {
+    signal = query.signal;
+    return new Promise<never>(() => {});
+  };
+  const options = { queryBudgetMs: 5 };
+  const { app } = await build(t, { services: { reputation: { ...finding(find), asnOf: () => null } }, options });
+  assertError(await app.inject(`${CIDR}/ALL/listed/live/192.0.2.1`), 408);
+  assert.equal(signal?.aborted, true);
+});
+
 type Asked = Partial<Omit<AddressQuery, 'network'>> & { network: string; cost: number };
 
 describe('the query', () => {
