@@ -96,7 +96,6 @@ export function advance(
   observations: readonly StatusObservation[],
   implied: ImpliedOffline | null = impliedIn(tail),
 ): Entry[] {
-  if (tail.length === 0 && implied === null) return newTimeline(observations);
   const entries = inOrder(tail);
   const runs = toRuns(entries.filter(isObserved));
   for (const observation of observations) insert(runs, observation);
@@ -105,13 +104,6 @@ export function advance(
   const [first] = entries;
   const before = first === undefined ? 'unknown' : STATE_BEFORE[first.kind];
   return toEntries(withImplied(runs, implied), before);
-}
-
-/** The same for a new URL, which is most of the work of a first import. */
-function newTimeline(observations: readonly StatusObservation[]): Entry[] {
-  const runs: Run[] = [];
-  for (const observation of observations) insert(runs, observation);
-  return toEntries(runs, 'unknown');
 }
 
 /** The runs of a whole timeline, with its implied offline as an observed one: an export of the URL. */
