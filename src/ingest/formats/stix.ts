@@ -1,6 +1,6 @@
 import { badRequest } from '../../core/errors.ts';
 import type { ObservationInput } from '../../core/observation.ts';
-import { type Format, type Item, type ReadOptions, reject } from '../sources/format.ts';
+import { type Format, type Item, type ReadOptions, reject, toItem } from '../sources/format.ts';
 import { readJson, wholeDocument } from '../sources/json.ts';
 import { hostItems } from './stix-evidence.ts';
 import { addStixObject, noStixObjects, type StixFile, type StixObjects, type StixUrls } from './stix-objects.ts';
@@ -33,13 +33,21 @@ export const stix: Format = {
   },
 };
 
+/**
+ * Each URL of an indicator has each of its files. A batch has room for two thousand observations; with 10,000 more its transaction
+ * takes half a second.
+ */
+const MAX_PAYLOADS = 10_000;
+
 /** Yields one object at a time: an indicator may have a thousand URLs. */
 function* toItems(objects: StixObjects, options: ReadOptions): Generator<Item[]> {
   const relations = createStixRelations(objects);
   for (const urls of objects.urls) {
     const { id, line, text } = urls;
     if (relations.isBenign(id)) continue;
-    yield [{ kind: 'observations', line, text, inputs: urlInputs(urls, objects, relations, options.asOfTs) }];
+    const files = relations.filesOf(id);
+    const fault = payloadsFault(urls.urls.length, files.length);
+    yield [toItem(line, text, fault ?? { inputs: urlInputs(urls, files, objects, relations, options.asOfTs) })];
   }
   for (const hosts of objects.hosts) {
     if (relations.isBenign(hosts.id)) continue;
@@ -51,9 +59,15 @@ function* toItems(objects: StixObjects, options: ReadOptions): Generator<Item[]>
   }
 }
 
+function payloadsFault(urls: number, files: number): string | null {
+  if (urls * files <= MAX_PAYLOADS) return null;
+  return `pattern: each of its ${urls} URLs would have ${files} files; at most ${MAX_PAYLOADS} payloads for one object`;
+}
+
 /** The first observations have the payloads and the tags; the last one says that the URL was still online. */
 function urlInputs(
   { id, urls, fromTs, creator, labels }: StixUrls,
+  files: readonly StixFile[],
   objects: StixObjects,
   relations: StixRelations,
   asOfTs: number,
@@ -62,7 +76,7 @@ function urlInputs(
   const ts = fromTs ?? seen.firstTs ?? asOfTs;
   const reporter = objects.identities.get(creator || seen.creator) ?? '';
   const family = familyOf(id, objects, relations);
-  const served = relations.filesOf(id).map((file) => payloadOf(file, family, objects, relations));
+  const served = files.map((file) => payloadOf(file, family, objects, relations));
   const payloads = served.length === 0 && family !== null ? [{ family }] : served;
   const tags = toTags(labels);
   const tagged = tags.length === 0 ? {} : { tags };

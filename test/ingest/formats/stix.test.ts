@@ -282,6 +282,23 @@ test('--dataset and --kind take precedence', async () => {
   );
 });
 
+test('an indicator whose URLs and files would be more than 10,000 payloads is a reject', async () => {
+  const pattern = (urls: number) =>
+    `[${Array.from({ length: urls }, (_, n) => `url:value = 'http://a.example/${n}'`).join(' OR ')}]`;
+  const files = Array.from({ length: 100 }, (_, n) => file(n));
+  const read = (urls: number) => {
+    const indicator = { ...INDICATOR, pattern: pattern(urls) };
+    return readText(stix, bundle(indicator, ...files, ...files.map((one) => relation(indicator, one))), HUGE);
+  };
+  assert.equal(inputsOf(await read(100)).length, 10_000);
+  const items = await read(101);
+  assert.deepEqual(inputsOf(items), []);
+  assert.deepEqual(
+    rejectsOf(items).map(({ reason }) => reason),
+    ['pattern: each of its 101 URLs would have 100 files; at most 10000 payloads for one object'],
+  );
+});
+
 test('an object with thousands of labels and relations is read in time that grows with their number', async () => {
   const many = <T>(toOne: (i: number) => T): T[] => Array.from({ length: 8_000 }, (_, i) => toOne(i));
   const objects = [
