@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { DOMAIN_KINDS, type DomainEvidence, type DomainFact, type Source } from '../../src/core/evidence.ts';
+import { networkAt } from '../../src/core/ip/key-network.ts';
 import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
 import { openDatabase } from '../../src/database/postgres/database.ts';
 import * as derived from '../../src/reputation/postgres/derived.ts';
@@ -143,6 +144,28 @@ test('addresses that are asked for at the same time are read with a few statemen
   assert.ok(statements <= 3, `${statements}`);
   assert.deepEqual([together[0]?.length, together[1]?.length, together[2]?.length, together[59]?.length], [1, 3, 2, 1]);
   for (const [i, ip] of ips.slice(0, 5).entries()) assert.deepEqual(await find(ip), together[i]);
+});
+
+test('an address with any number of listings is read in statements of bounded size', async (t) => {
+  const url = await temporaryDatabase(t);
+  const node = await openNode(t, url);
+  const count = 3_400;
+  const ports = Array.from({ length: count }, (_, i) => listed('192.0.2.1', { dataset: 'BCL', port: i + 1 }));
+  for (let at = 0; at < count; at += 1_700) await node.applyListings(ports.slice(at, at + 1_700));
+  const db = openDatabase(url, { connections: 4, role: 'read-write' });
+  t.after(() => db.close());
+  let maxRows = 0;
+  const { listings } = createReputationStore(db, async (...query) => {
+    const rows = await db.query<never>(...query);
+    maxRows = Math.max(maxRows, rows.length);
+    return rows;
+  });
+  const { network } = listed('192.0.2.1');
+  for (const asked of [network, networkAt(network.ip, 120)]) {
+    const query = { network: asked, inside: true, covering: true, datasets: ['BCL'], seenSinceTs: 0 } as const;
+    assert.equal((await listings(query)).length, count);
+  }
+  assert.ok(maxRows <= 2_000, `${maxRows}`);
 });
 
 test('every read of a domain, and of the hosts of an address, uses indexes, also while the tables are empty', async (t) => {

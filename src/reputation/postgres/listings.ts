@@ -16,7 +16,7 @@ import {
   isSingleAddress,
   toListing,
 } from '../listing-rows.ts';
-import type { ListingQuery, ReputationStore, StoredListing } from '../store.ts';
+import type { ListingKey, ListingQuery, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings, createDerivedOfEach } from './derived.ts';
 import { createApplyListings } from './episodes.ts';
 
@@ -35,23 +35,40 @@ export function createListings(
 const COLUMNS = `e.details, ${EPISODE_COLUMNS}`;
 
 type Row = [details: string, ...EpisodeRow];
+type PageRow = [familyId: number, ...Row];
 
 const toStored = ([details, ...row]: Row) => toListing(row, details);
+
+/** A feed may name every port of an address. The event loop needs some milliseconds for so many rows. */
+const ROWS_PER_READ = 2_000;
 
 const FILTER = 'e.seen_ts >= $3 and e.dataset = any($4::smallint[])';
 
 // $1, $2: the asked network and all wider ones. Read are those of the size $5, and those with a length in use in a block
-// around the asked network ($6, $7).
+// around the asked network ($6, $7). As many rows as the limit may not be all.
 const AROUND = `
   select ${COLUMNS}
   from unnest($1::bytea[], $2::smallint[]) as n (ip, prefix)
   join episodes e on e.ip = n.ip and e.prefix = n.prefix
   ${EPISODE_JOINS} where ${FILTER} and (n.prefix = $5 or n.prefix = any (array(
     select l.prefix from unnest($6::bytea[], $7::smallint[]) as b (ip, block_prefix)
-    join listing_blocks l on l.ip = b.ip and l.block_prefix = b.block_prefix)))`;
+    join listing_blocks l on l.ip = b.ip and l.block_prefix = b.block_prefix)))
+  limit ${ROWS_PER_READ}`;
 
-const IN_RANGE = `
-  select ${COLUMNS} from episodes e ${EPISODE_JOINS} where e.ip >= $1 and e.ip <= $2 and e.prefix >= $5 and ${FILTER}`;
+// Not filtered: a statement must not examine more rows than it returns.
+const PAGE = `
+  select e.family_id, ${COLUMNS}
+  from (
+    select * from episodes e where (${EPISODE_KEY}) > ($1, $2, $3, $4, $5, $6, $7) and (e.ip, e.prefix) <= ($8, $9)
+    order by ${EPISODE_KEY} limit ${ROWS_PER_READ}) e
+  ${EPISODE_JOINS} order by ${EPISODE_KEY}`;
+
+const keyOfRow = ([familyId, , ip, prefix, dataset, port, listedTs, , , sourceId]: PageRow): ListingKey => {
+  return [ip, prefix, dataset, sourceId, familyId, port, listedTs];
+};
+
+/** Before all episodes of a network. */
+const firstOf = ({ ip, prefix }: KeyNetwork): ListingKey => [ip, prefix, -1, 0, 0, 0, 0];
 
 /** The networks whose listings are read: the asked one, if `isOwnIncluded`, and wider ones. */
 function networksAround({ network, covering }: ListingQuery, isOwnIncluded: boolean) {
@@ -73,23 +90,50 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     return query<Row>(AROUND, [...toArrays(networks), ...filter, prefix, ...toArrays(blocks)]);
   }
 
-  async function readInside({ network }: ListingQuery, filter: Param[]): Promise<Row[]> {
-    const ranges = keyRanges(network).map((range) => query<Row>(IN_RANGE, [...range, ...filter, network.prefix]));
-    return (await Promise.all(ranges)).flat();
+  /** The listings of the networks from `first` to `last`, in order of their keys. */
+  async function readPages(first: KeyNetwork, last: KeyNetwork, asked: ListingQuery): Promise<StoredListing[]> {
+    const found: StoredListing[] = [];
+    for (let after: ListingKey | null = firstOf(first); after !== null; ) {
+      asked.signal?.throwIfAborted();
+      const rows: PageRow[] = await query<PageRow>(PAGE, [...after, last.ip, last.prefix]);
+      for (const [, ...row] of rows) {
+        const listing = toStored(row);
+        if (listing.seenTs >= asked.seenSinceTs && asked.datasets.includes(listing.dataset)) found.push(listing);
+      }
+      const end = rows.at(-1);
+      after = end === undefined || rows.length < ROWS_PER_READ ? null : keyOfRow(end);
+    }
+    return found;
+  }
+
+  async function readInside(asked: ListingQuery): Promise<StoredListing[]> {
+    const { network } = asked;
+    const ranges = keyRanges(network).map(([from, to]) =>
+      readPages({ ip: from, prefix: network.prefix }, { ip: to, prefix: KEY_BITS }, asked),
+    );
+    return (await Promise.all(ranges)).flat().filter((listing) => listing.network.prefix >= network.prefix);
+  }
+
+  async function readNetworks(asked: ListingQuery, isOwnIncluded: boolean): Promise<StoredListing[]> {
+    const around = networksAround(asked, isOwnIncluded);
+    const rows = await readAround(around, asked.network.prefix, filterOf(asked));
+    if (rows.length < ROWS_PER_READ) return rows.map(toStored);
+    const found: StoredListing[][] = [];
+    for (const network of around.networks) found.push(await readPages(network, network, asked));
+    return found.flat();
   }
 
   async function readOne(query: ListingQuery): Promise<StoredListing[]> {
     const { network, inside, covering, datasets } = query;
-    const filter = filterOf(query);
     const isSingle = isSingleAddress(network);
     const isRange = inside && !isSingle;
     const isDerivable = datasets.includes('XBL') && (inside || isSingle);
     const [own, around, derived] = await Promise.all([
-      isRange ? readInside(query, filter) : [],
-      covering || !isRange ? readAround(networksAround(query, !isRange), network.prefix, filter) : [],
+      isRange ? readInside(query) : [],
+      covering || !isRange ? readNetworks(query, !isRange) : [],
       isDerivable ? readDerived(network, query) : [],
     ]);
-    return [...own.map(toStored), ...around.map(toStored), ...derived];
+    return [...own, ...around, ...derived];
   }
 
   /**
@@ -102,12 +146,16 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     const networks = distinct(around.flatMap((one) => one.networks));
     const blocks = distinct(around.flatMap((one) => one.blocks));
     const stored = readAround({ networks, blocks }, KEY_BITS, filterOf(first)).then((rows) =>
-      Map.groupBy(rows.map(toStored), ({ network }) => keyOf(network)),
+      rows.length < ROWS_PER_READ ? Map.groupBy(rows.map(toStored), ({ network }) => keyOf(network)) : null,
     );
     const derived = first.datasets.includes('XBL') ? readDerivedOfEach(queries) : [];
     return around.map(async (one, i) => {
       const [byNetwork, ofUrls = []] = await Promise.all([stored, derived[i]]);
-      return [...one.networks.flatMap((network) => byNetwork.get(keyOf(network)) ?? []), ...ofUrls];
+      const own =
+        byNetwork === null
+          ? await readNetworks(queries[i] as ListingQuery, true)
+          : one.networks.flatMap((network) => byNetwork.get(keyOf(network)) ?? []);
+      return [...own, ...ofUrls];
     });
   }
 

@@ -30,7 +30,7 @@ export function listingsSuite(open: OpenStore): void {
 
     test('an address with more listings than a statement reads has all of them, also around it', async (t) => {
       const store = await open(t);
-      const ports = Array.from({ length: 1_100 }, (_, i) => i + 1);
+      const ports = Array.from({ length: 2_600 }, (_, i) => i + 1);
       for (const cidr of ['192.0.2.1', '192.0.2.0/24'])
         await store.applyListings(ports.map((port) => listed(cidr, { dataset: 'BCL', port })));
       const found = await ask(store, '192.0.2.1', { datasets: ['BCL'] });
@@ -38,6 +38,14 @@ export function listingsSuite(open: OpenStore): void {
         found.map(({ network, port }) => `${network.prefix} ${port}`).sort(),
         [120, 128].flatMap((prefix) => ports.map((port) => `${prefix} ${port}`)).sort(),
       );
+      const together = await Promise.all(['192.0.2.1', '192.0.2.2'].map((ip) => ask(store, ip, { datasets: ['BCL'] })));
+      assert.deepEqual(
+        together.map(({ length }) => length),
+        [2 * ports.length, ports.length],
+      );
+      assert.deepEqual(await ask(store, '192.0.2.1', { datasets: ['XBL'] }), []);
+      assert.deepEqual(await ask(store, '192.0.2.1', { seenSinceTs: T + DAY }), []);
+      assert.equal((await ask(store, '192.0.2.1', { inside: false })).length, 2 * ports.length);
     });
 
     test('the life of a source and of the interval of its feed', async (t) => {
