@@ -305,6 +305,14 @@ test('aborting a search cancels its statement', async (t) => {
   assert.equal((await find(store, 'ip', '192.0.2.1')).length, 1);
 });
 
+test('a statement that fails after it has returned rows does not affect the next one on its connection', async (t) => {
+  const db = openDatabase(await makeDatabase(), { connections: 1, role: 'read-write' });
+  t.after(() => db.close());
+  const failing = 'select 1 / (3 - i) from generate_series(1, 5) i';
+  await assert.rejects(db.query(failing), /division by zero/);
+  assert.deepEqual([...(await db.query('select 7'))], [[7]]);
+});
+
 test('aborting a search does not affect other statements on its connection', async (t) => {
   const url = await makeDatabase();
   const store = await open(t, url, [], 1);
