@@ -27,8 +27,8 @@ const SERVE = ['serve', 'serve-tls', 'serve-stop', 'serve-key-file', 'serve-soft
  * that begins to use them runs there all the same.
  */
 const WITHOUT_ENGINE =
-  /\/(close|connection|custom-route|dispatch|encoding|fuzz|request-id|schema-check|stall-timer|tls|trust-proxy)\.test\.ts$/;
-const USES_ENGINE = /observations:|with-accounts|as-admin|engine/;
+  /\/(bulk-other-process|close|connection|custom-route|dispatch|encoding|fuzz|ndjson|openapi|request-id|schema-check|stall-timer|tls|trust-proxy)\.test\.ts$/;
+const USES_ENGINE = /\bobservations\b|with-accounts|as-admin|engine/;
 
 const SUITES: Record<string, string[]> = {
   http,
