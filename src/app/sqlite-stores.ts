@@ -30,8 +30,8 @@ type ThreadShare = {
   knownUrls?: SharedArrayBuffer;
 };
 
-/** `defersIndexes`: for an import, which calls `createIndexes` at its end. */
-export type IntelligenceOptions = ThreadShare & { defersIndexes?: boolean };
+/** `isForImport`: for a command that imports, and calls `createIndexes` at its end. */
+export type IntelligenceOptions = ThreadShare & { isForImport?: boolean };
 
 function openFile<P extends Part>(
   part: P,
@@ -52,8 +52,8 @@ function writesOf<Writes>({ write }: DatabaseFile<Writes>) {
 
 /** With `writeFor`, for a further thread of a process that has the database open. */
 export function openSqliteIntelligence(path: string, options: IntelligenceOptions = {}) {
-  const { writeFor, knownUrls, defersIndexes } = options;
-  const file = openFile('intelligence', path, writeFor, defersIndexes);
+  const { writeFor, knownUrls, isForImport } = options;
+  const file = openFile('intelligence', path, writeFor, isForImport);
   const check = file.db.prepare<[number]>('select count(*) from migrations');
   const reputation = createReputationStore(file);
   return {

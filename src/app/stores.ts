@@ -31,7 +31,7 @@ export type Intelligence = UrlStore &
   Opened & {
     /** Throws when the database cannot answer now. */
     ready(): Promise<void>;
-    /** Only on the embedded store: for an import that opened it with `defersIndexes`. */
+    /** Only on the embedded store: for an import that opened it with `isForImport`. */
     createIndexes?(): Promise<void>;
     /** The free space of the disk of a data folder; null for PostgreSQL, and if the file system does not report it. */
     freeBytes(): number | null;
@@ -61,11 +61,14 @@ export type DataPlace = {
 /** Loaded on demand: commands on a folder start without the driver. */
 const postgres = () => import('./postgres-stores.ts');
 
-/** `options`: on a server, whose threads all have the database open, and for an import. PostgreSQL needs none. */
+/** `options`: on a server, whose threads all have the database open, and for an import. */
 export async function openIntelligence(place: DataPlace, options?: IntelligenceOptions): Promise<Intelligence> {
   const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [] } = place;
   const { databaseConnections: connections = SETTINGS.databaseConnections.fallback } = place;
-  if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections });
+  if (url) {
+    const { isForImport } = options ?? {};
+    return (await postgres()).openPostgresIntelligence({ url, readUrls, connections, isForImport });
+  }
   makeFolder(dataDir);
   return openSqliteIntelligence(dataFiles(dataDir).intelligence, options);
 }

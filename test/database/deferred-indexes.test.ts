@@ -42,7 +42,7 @@ const observed = (name: string) => [seen({ ts: 1_000, url: `http://${name}.examp
 
 test('an import into an empty database creates its indexes at its end', async (t) => {
   const dataDir = temporaryFolder(t);
-  const store = await openIntelligence({ dataDir }, { defersIndexes: true });
+  const store = await openIntelligence({ dataDir }, { isForImport: true });
   const during = countIndexes(dataDir);
   await store.apply(observed('a'));
   assert.equal(countIndexes(dataDir), during, 'a batch creates none');
@@ -56,7 +56,7 @@ test('an import into an empty database creates its indexes at its end', async (t
 
 test('an import into an empty database finds the URLs, hosts and domains that it has added', async (t) => {
   const dataDir = temporaryFolder(t);
-  const store = await openIntelligence({ dataDir }, { defersIndexes: true });
+  const store = await openIntelligence({ dataDir }, { isForImport: true });
   for (const [name, urlsAdded] of [
     ['www.a', 1],
     ['b', 1],
@@ -82,7 +82,7 @@ test('an import into an empty database finds the URLs, hosts and domains that it
 
 test('after an interrupted import the next process creates the indexes before it answers', async (t) => {
   const dataDir = temporaryFolder(t);
-  const killed = await openIntelligence({ dataDir }, { defersIndexes: true });
+  const killed = await openIntelligence({ dataDir }, { isForImport: true });
   await killed.apply(observed('a'));
   await killed.close();
   const next = await openIntelligence({ dataDir });
@@ -92,7 +92,7 @@ test('after an interrupted import the next process creates the indexes before it
 
 test('a process that opens the database during an import creates the indexes, and the import goes on', async (t) => {
   const dataDir = temporaryFolder(t);
-  const importing = await openIntelligence({ dataDir }, { defersIndexes: true });
+  const importing = await openIntelligence({ dataDir }, { isForImport: true });
   await importing.apply(observed('a'));
   const other = await openIntelligence({ dataDir });
   assertComplete(t, dataDir);
@@ -107,11 +107,11 @@ test('a process that opens the database during an import creates the indexes, an
 test('the indexes stay if another process has the database open, or if it has URLs', async (t) => {
   const dataDir = temporaryFolder(t);
   const server = await openIntelligence({ dataDir });
-  const beside = await openIntelligence({ dataDir }, { defersIndexes: true });
+  const beside = await openIntelligence({ dataDir }, { isForImport: true });
   assertComplete(t, dataDir);
   await beside.apply(observed('a'));
   await Promise.all([server.close(), beside.close()]);
-  const second = await openIntelligence({ dataDir }, { defersIndexes: true });
+  const second = await openIntelligence({ dataDir }, { isForImport: true });
   assertComplete(t, dataDir);
   await second.close();
 });

@@ -46,6 +46,18 @@ test('of batches of one node that add the same hosts none is repeated', async (t
   assert.deepEqual({ ...counts }, { urls: ROUNDS * 200, taken: ROUNDS * 200, hosts: ROUNDS * 50 });
 });
 
+test('an import writes four batches at a time, or one for each connection; a server leaves its connections to lookups', async (t) => {
+  const databaseUrl = await temporaryDatabase(t);
+  const batchesOf = async (databaseConnections: number, isForImport: boolean) => {
+    const store = await openIntelligence({ dataDir: '', databaseUrl, databaseConnections }, { isForImport });
+    t.after(() => store.close());
+    return store.batchesInFlight;
+  };
+  assert.equal(await batchesOf(10, true), 4);
+  assert.equal(await batchesOf(3, true), 3);
+  assert.equal(await batchesOf(10, false), undefined);
+});
+
 test('a listing that is finished during batches with its URLs has the result of some serial order', async (t) => {
   const world = await openWorld(t);
   for (let round = 0; round < ROUNDS; round++) {

@@ -146,7 +146,7 @@ async function openSource(name: string | undefined, settings: IngestSettings, si
 
 async function openData(place: DataPlace): Promise<{ store: Intelligence; control: Control }> {
   const control = await openNew(place, openControl);
-  return { control, store: await openBeside(control, openIntelligence(place, { defersIndexes: true })) };
+  return { control, store: await openBeside(control, openIntelligence(place, { isForImport: true })) };
 }
 
 /** Most imports have no index to create. */
