@@ -134,35 +134,45 @@ const ADD_HOST = 'insert into hosts (host, domain_id, ip) values (?, ?, ?) on co
 const FIND_HOST = 'select id from hosts where host = ?';
 const FIND_DOMAIN_OF_HOST = 'select d.id, d.name from hosts h join domains d on d.id = h.domain_id where h.id = ?';
 
-type HostDomain = { id: number; name: string };
+/** A row of `hosts` or `domains`. */
+export type Named = { id: number; name: string };
 
 /** Most hosts that are not cached are new, so the insert comes first. */
 function createHosts(db: Database, keys: DeferredKeys, domains: Dictionary) {
   const add = db.prepare(ADD_HOST);
   const find = db.prepare<[number]>(FIND_HOST);
   const findDomain = db.prepare<[id: number, name: string]>(FIND_DOMAIN_OF_HOST);
-  const ofHosts = new Map<number, HostDomain | null>();
+  const ofHosts = new Map<number, Named | null>();
   const added = new Set<number>();
+
+  const toDomain = (name: string | null): Named | null => (name === null ? null : { id: domains.idOf(name), name });
 
   function put(host: string): number {
     const { domain, ip } = hostParts(host);
-    const domainId = domain === null ? null : domains.idOf(domain);
-    const id = add.insertNew(host, domainId, ip);
+    const ofHost = toDomain(domain);
+    const id = add.insertNew(host, ofHost?.id ?? null, ip);
     if (id !== null) {
-      ofHosts.set(id, domain === null || domainId === null ? null : { id: domainId, name: domain });
+      ofHosts.set(id, ofHost);
       added.add(id);
     }
     return id ?? find.one(host)[0];
   }
 
+  function storedDomain(id: number): Named | null {
+    const row = findDomain.get(id);
+    return row === undefined ? null : { id: row[0], name: row[1] };
+  }
+
   return {
     ...createNameIds('hosts', keys, put),
-    /** The registrable domain of a host; null without one. Cached for one transaction. */
-    domainOf(id: number): HostDomain | null {
+    /**
+     * The registrable domain of a host; null without one. Cached for one transaction. While all keys are in memory, this process
+     * has added all hosts, by its own rules: to apply them again takes less time than to read the domain.
+     */
+    domainOf({ id, name }: Named): Named | null {
       let found = ofHosts.get(id);
       if (found === undefined) {
-        const row = findDomain.get(id);
-        found = row === undefined ? null : { id: row[0], name: row[1] };
+        found = keys.isUsed() ? toDomain(hostParts(name).domain) : storedDomain(id);
         ofHosts.set(id, found);
       }
       return found;

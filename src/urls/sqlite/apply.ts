@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
+import type { Dictionaries, Named } from '../../database/sqlite/dictionaries.ts';
 import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-groups.ts';
 import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
@@ -57,6 +57,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   function applyUrl(group: UnpackedGroup, listing: Listing | undefined, report: ApplyReport): void {
     const { url, payloads, addresses, tags } = group;
     const { id: urlId, hostId, added, only } = findOrAdd(group);
+    const host = { id: hostId, name: group.host };
     const isNewUrl = added !== null;
     if (isNewUrl) {
       report.urlsAdded++;
@@ -69,25 +70,25 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const newestTs = (last ?? added?.findLast(isEvent))?.ts ?? null;
     if (newestTs !== null && newestTs > (report.newestEventTs ?? -1)) report.newestEventTs = newestTs;
     const span = onlineSpan(added ?? status.upserts);
-    sightings.addOnline(urlId, hostId, span);
+    sightings.addOnline(urlId, host, span);
     const payload = payloadWrites.apply(urlId, payloads, isNewUrl, only);
     report.payloadsAdded += payload.added;
     if (isNewUrl) changes.url(urlId, 'add');
     else if (status.isLastChanged || payload.isLastChanged) changes.url(urlId, 'update');
-    if (span !== null && (isNewUrl || status.isSeenAgain)) recordHost(hostId);
+    if (span !== null && (isNewUrl || status.isSeenAgain)) recordHost(host);
     addTags(urlId, tags);
     for (const [ts, ip, asn] of addresses) {
       report.resolutionsChanged += applyAddress(urlId, ts, ip, asn, isNewUrl);
-      sightings.addAddress(hostId, ts, ip);
+      sightings.addAddress(host, ts, ip);
     }
     if (change?.after) report.resolutionsChanged += applyHostAddress(urlId, change.after.ts, url);
   }
 
   /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
-  function recordHost(hostId: number): void {
-    const domain = hosts.domainOf(hostId);
+  function recordHost(host: Named): void {
+    const domain = hosts.domainOf(host);
     if (domain !== null) changes.domain(domain.name, 'update');
-    else changes.addressHost(hostId, hosts.isNew(hostId) ? 'add' : 'update');
+    else changes.addressHost(host.id, hosts.isNew(host.id) ? 'add' : 'update');
   }
 
   function applyBatch({ packed, listing }: PackedBatch): ApplyReport {

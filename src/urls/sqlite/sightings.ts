@@ -1,7 +1,7 @@
 import { toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
+import type { Dictionaries, Named } from '../../database/sqlite/dictionaries.ts';
 import type { OnlineSpan } from '../sighting-rules.ts';
 
 const PUT_SIGHTING = `
@@ -36,17 +36,18 @@ export function createSightings(db: Database, { hosts }: Pick<Dictionaries, 'hos
       addresses.clear();
     },
 
-    addOnline(urlId: number, hostId: number, span: OnlineSpan | null): void {
-      const domainId = span === null ? null : (hosts.domainOf(hostId)?.id ?? null);
+    addOnline(urlId: number, host: Named, span: OnlineSpan | null): void {
+      const domainId = span === null ? null : (hosts.domainOf(host)?.id ?? null);
       if (span === null || domainId === null) return;
-      putSighting.run(urlId, domainId, hostId, span.lastTs);
+      putSighting.run(urlId, domainId, host.id, span.lastTs);
       const known = firstTs.get(domainId);
       if (known === undefined || known > span.firstTs) firstTs.set(domainId, span.firstTs);
     },
 
-    addAddress(hostId: number, ts: number, ip: Uint8Array): void {
-      const domainId = hosts.domainOf(hostId)?.id;
+    addAddress(host: Named, ts: number, ip: Uint8Array): void {
+      const domainId = hosts.domainOf(host)?.id;
       if (domainId === undefined) return;
+      const hostId = host.id;
       const key = `${hostId} ${dayOf(ts)} ${toByteText(ip)}`;
       const known = addresses.get(key);
       if (known === undefined || known.ts < ts) addresses.set(key, { domainId, hostId, ip, ts });
