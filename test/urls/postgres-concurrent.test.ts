@@ -46,6 +46,36 @@ test('of batches of one node that add the same hosts none is repeated', async (t
   assert.deepEqual({ ...counts }, { urls: ROUNDS * 200, taken: ROUNDS * 200, hosts: ROUNDS * 50 });
 });
 
+test('a batch that begins again is not kept from a connection by batches that wait for it', async (t) => {
+  const url = await temporaryDatabase(t);
+  const store = await openPostgresIntelligence({ url, readUrls: [], connections: 2 });
+  t.after(() => store.close());
+  const sql = postgres(url, { max: 2 });
+  t.after(() => sql.end());
+  const apply = (...places: string[]) => store.apply(places.map((place) => seen({ ts: T, url: `http://${place}` })));
+  const untilWaiting = (state: string) =>
+    until(async () => {
+      const rows = await sql`
+        select from pg_stat_activity
+        where application_name = 'urlwarden' and datname = current_database() and state = ${state}
+          and (state <> 'active' or wait_event_type = 'Lock')`;
+      return rows.length === 1;
+    }, state);
+  await apply('first.example/'); // with the reporter, for which batches would wait in the database
+  let batches: Promise<unknown>[] = [];
+  // The first batch fails when this is committed, because it adds the same domain.
+  await sql.begin(async (other) => {
+    await other`insert into domains (name) values ('conflict.example')`;
+    batches = [apply('conflict.example/', 'same.example/1')];
+    await untilWaiting('active');
+    batches.push(apply('same.example/2'));
+    await untilWaiting('idle in transaction');
+    batches.push(apply('same.example/3'));
+  });
+  await Promise.all(batches);
+  assert.equal((await sql`select from urls`).length, 5);
+});
+
 test('an import writes four batches at a time, or one for each connection; a server leaves its connections to lookups', async (t) => {
   const databaseUrl = await temporaryDatabase(t);
   const batchesOf = async (databaseConnections: number, isForImport: boolean) => {

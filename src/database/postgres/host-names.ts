@@ -96,7 +96,7 @@ function reservedId(text: string, reservation: Reservation, ids: number[]): numb
 
 /**
  * Waits for earlier transactions of this process that add some of the same names, and removes what they have added from the new
- * names. Throws if another process has added one: rows with other ids were written then.
+ * names. Throws if anybody else has added one: rows with other ids were written then.
  */
 export async function afterSameNames(session: Session, names: HostNames, reserved: ReservedNames): Promise<void> {
   const [hosts, domains] = await Promise.all([reserved.hosts.afterSame(), reserved.domains.afterSame()]);
@@ -116,7 +116,7 @@ export async function afterSameNames(session: Session, names: HostNames, reserve
 }
 
 // In order of name: `setIds` has sorted them, and they are ASCII. With `on conflict`, `order by` and `returning` a host takes 15 µs
-// instead of 9. If another process adds the same name, the insert fails, and the transaction is repeated.
+// instead of 9. If another process, or evidence, adds the same name, the insert fails, and the transaction is repeated.
 const ADD_DOMAINS = `insert into domains (id, name, first_url_ts) select ${unnested('bigint', 'text', 'bigint')}`;
 
 /** `firstUrlTs`: when a URL of the domain was first seen online. */

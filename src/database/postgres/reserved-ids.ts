@@ -3,7 +3,7 @@ import type { Session } from './database.ts';
 /**
  * Ids of rows that transactions of this process are going to add, by text. A row is written near the end of its
  * transaction, but its id is needed before. Transactions that run at the same time use the same id for the same text, so it
- * does not matter which one adds the row. Another process may add it with another id: each transaction checks that.
+ * does not matter which one adds the row. Others may add it with another id: each transaction checks that.
  */
 type ReservedIds = {
   /** For one transaction. */

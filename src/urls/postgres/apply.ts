@@ -37,10 +37,15 @@ export function createApply(db: Database, backfillFamilies: () => Promise<void>)
   async function applyOnce(groups: readonly UrlGroup[], listing: Listing | undefined): Promise<ApplyReport> {
     let reservation: ReturnType<typeof reserved.open> | null = null;
     try {
-      return await db.transaction((session) => {
-        reservation?.close(); // of an attempt that was aborted
-        reservation = reserved.open();
-        return applyGroups(session, groups, listing, reservation);
+      return await db.transaction(async (session) => {
+        const attempt = reserved.open();
+        reservation = attempt;
+        try {
+          return await applyGroups(session, groups, listing, attempt);
+        } catch (error) {
+          attempt.close(); // now: the next attempt may need the connection of a batch that waits for this one
+          throw error;
+        }
       });
     } finally {
       (reservation as ReturnType<typeof reserved.open> | null)?.close();
