@@ -47,7 +47,7 @@ running. Nothing is imported if the publisher responds that the feed has not cha
       await requireAllowedHost(feed, readIngestSettings(input.flags).feedsAllowPrivate);
       const run = await runNow(name, input, control);
       if (run.outcome === 'failed') throw withAdvice(withHostAdvice(run.error, run.feed));
-      const json = { outcome: run.outcome, feed: feedJson(await requireFeed(control, name), currentTs()) };
+      const json = { outcome: run.outcome, feed: feedJson((await control.feed(name)) ?? feed, currentTs()) };
       await printResult({ text: `${name}: ${outcomeText(run)}\n`, json }, input.flags.json);
       return run.outcome === 'imported' || run.outcome === 'not_modified' ? 0 : EXIT_FAILURE;
     } finally {
@@ -108,6 +108,6 @@ function outcomeText(run: FeedRun): string {
     case 'busy':
       return 'another process is fetching this feed now';
     default:
-      return 'the feed was removed meanwhile';
+      return 'the feed was paused or removed meanwhile. The rows imported so far stay';
   }
 }

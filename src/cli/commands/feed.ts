@@ -100,7 +100,7 @@ const feedShow = controlCommand(
 
 const feedPause = changeCommand({
   name: 'pause',
-  about: 'Stops fetching a feed until urlwarden feed resume. A run in progress ends normally.',
+  about: 'Stops fetching a feed until urlwarden feed resume. A run in progress is stopped within seconds.',
   outcome: 'is paused',
   change: () => ({ isPaused: true }),
 });
@@ -116,8 +116,8 @@ failures is fetched now as well.`,
 const feedRemove = controlCommand(
   {
     synopsis: 'feed remove NAME',
-    about: `Removes a feed and its headers. The data from it stays. To stop fetching it without removing it, use
-urlwarden feed pause.`,
+    about: `Removes a feed and its headers, and stops a run in progress. The data from it stays. To stop fetching it
+without removing it, use urlwarden feed pause.`,
     operands: ['NAME'],
     flags: { yes: { meaning: 'do not ask for confirmation' } },
   },
