@@ -193,7 +193,14 @@ http://unknown.example/
     });
 
     await t.test('without a scheme, http:// is looked up first, then https://', async () => {
-      const texts = ['bad[.]example/a', 'tls.example:443/', 'bad[.]example/b[.]c', 'bad.example/b[.]c', '192.0.2.7'];
+      const texts = [
+        'bad[.]example/a',
+        '//bad.example/a',
+        'tls.example:443/',
+        'bad[.]example/b[.]c',
+        'bad.example/b[.]c',
+        '192.0.2.7',
+      ];
       const { stdout } = await lookup(['--json', ...texts]);
       const found = stdout
         .trimEnd()
@@ -202,6 +209,7 @@ http://unknown.example/
       assert.deepEqual(
         found.map(({ url, error }) => [url, error]),
         [
+          [URL, undefined],
           [URL, undefined],
           [TLS_URL, undefined],
           ['http://bad.example/b.c', 'not_found'],

@@ -82,10 +82,13 @@ async function* linesOf(operands: readonly string[]): AsyncGenerator<Line[]> {
  */
 const SCHEMELESS = /^([^\s/?#:@[\]][^\s/?#:@[\].]*\.[^\s/?#:@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?([/?#].*)?$/is;
 
+/** Of a URL in a page, which takes the scheme of the page: `//bad.example/a`. */
+const LEADING_SLASHES = /^\/\/(?!\/)/;
+
 /** The URLs that a text may mean, in the order in which they are looked up. */
 function candidatesOf(input: string): string[] {
   const url = refangUrl(input);
-  const [, host, port, path] = SCHEMELESS.exec(refangSchemeless(input.trim())) ?? [];
+  const [, host, port, path] = SCHEMELESS.exec(refangSchemeless(input.trim().replace(LEADING_SLASHES, ''))) ?? [];
   // A host alone is no URL: there is no reason to prefer its front page.
   if (host === undefined || (port === undefined && path === undefined)) return [url];
   const rest = `${host}${port ?? ''}${path ?? ''}`;

@@ -11,6 +11,8 @@ const REAL_SCHEME = /^(?:https?|ftp):\/\/$/i;
 const DOT = / ?[[({](?:\.|dot)[\])}] ?|[[({\\]\.|\.[\])}]/gi;
 const COLON = /\[:\]|\(:\)/g;
 const END_OF_AUTHORITY = /[/?#\\]/;
+/** Without a scheme `\.` may be a dot of the host; with one, nobody knows whether a browser ends the host there. */
+const END_OF_SCHEMELESS_AUTHORITY = /[/?#]|\\(?!\.)/;
 /** What reports put around an address. */
 const WRAPPED = /^(?:<(.*)>|"(.*)"|'(.*)'|`(.*)`)$/s;
 
@@ -28,18 +30,18 @@ export function refangUrl(text: string): string {
   if (scheme === null) return text;
   const [written, name = '', secure = ''] = scheme;
   const real = REAL_SCHEME.test(written) ? written : `${/^f/i.test(name) ? 'ftp' : 'http'}${secure.toLowerCase()}://`;
-  const restored = real + refangedRest(url.slice(written.length), real !== written);
+  const restored = real + refangedRest(url.slice(written.length), END_OF_AUTHORITY, real !== written);
   return restored === stripped ? text : restored;
 }
 
 /** The same for a URL without its scheme: `bad[.]example/a[.]sh`. */
 export function refangSchemeless(text: string): string {
-  return refangedRest(unwrapped(text), false);
+  return refangedRest(unwrapped(text), END_OF_SCHEMELESS_AUTHORITY, false);
 }
 
 /** What follows the scheme. */
-function refangedRest(rest: string, isSchemeDefanged: boolean): string {
-  const end = rest.search(END_OF_AUTHORITY);
+function refangedRest(rest: string, endOfAuthority: RegExp, isSchemeDefanged: boolean): string {
+  const end = rest.search(endOfAuthority);
   const authority = end === -1 ? rest : rest.slice(0, end);
   const hostAt = authority.lastIndexOf('@') + 1;
   const host = authority.slice(hostAt);

@@ -63,6 +63,8 @@ test('URLs without a scheme are restored in the same way', () => {
     ['<bad(dot)example[:]8080/a[.]b>', 'bad.example:8080/a.b'],
     ['bad.example/a[.]b?c[.]d', 'bad.example/a[.]b?c[.]d'],
     ['bad[.]example', 'bad.example'],
+    ['bad\\.example/a[.]b\\.c', 'bad.example/a.b\\.c'],
+    ['bad.example\\a[.]b', 'bad.example\\a[.]b'],
   ]) {
     assert.equal(refangSchemeless(text ?? ''), url);
   }
