@@ -58,7 +58,7 @@ testsOnSmallDisks(import.meta.url, () => {
     writeFileSync(list, Array.from({ length: 40_000 }, (_, i) => `http://a.example/a-long-path/${i}\n`).join(''));
     const zip = `PK\x03\x04${'0'.repeat(2 ** 21)}`;
     const env = { TMPDIR: disk.folder };
-    const message = `The folder for temporary files, ${disk.folder}, is full: make space in it, or set the variable TMPDIR`;
+    const message = `The folder for temporary files, ${disk.folder}, is full: make space in it, or set the variable TMPDIR to another folder`;
     const complete = ['url-list', list, '--complete', '--feed', 'f'];
     for (const [args, input] of [[complete], [['url-list', '-'], zip]] as const) {
       const { code, stderr } = await urlwardenAlone(['import', ...args, '--data', join(folder, 'data')], input, {

@@ -39,9 +39,14 @@ export async function appendTo(handle: FileHandle, content: Buffer | string): Pr
   await handle.appendFile(content).catch(unusable);
 }
 
+/** No space on the disk, or none left of the user's quota. */
+const FULL = new Set<string | undefined>(['ENOSPC', 'EDQUOT']);
+
 /** Throws an error that names the folder: it is often a small disk of its own, while that of the data has space. */
 function unusable(cause: NodeJS.ErrnoException): never {
-  const reason = cause.code === 'ENOSPC' ? 'is full' : `cannot be used (${cause.code})`;
-  const advice = 'make space in it, or set the variable TMPDIR to another folder';
-  throw new AppError('unavailable', `The folder for temporary files, ${tmpdir()}, ${reason}: ${advice}`, { cause });
+  const [reason, advice] = FULL.has(cause.code)
+    ? ['is full', 'make space in it']
+    : [`cannot be used (${cause.code})`, 'check that it exists and can be written'];
+  const message = `The folder for temporary files, ${tmpdir()}, ${reason}: ${advice}, or set the variable TMPDIR to another folder`;
+  throw new AppError('unavailable', message, { cause });
 }
