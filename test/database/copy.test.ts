@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import postgres from 'postgres';
 import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
 import { copyData } from '../../src/database/copy.ts';
 import { openTables } from '../../src/database/postgres/tables.ts';
@@ -8,6 +9,10 @@ import { demoObservations } from '../../src/ingest/demo.ts';
 import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+
+const TIERS = { name: 'tiers', columns: ['name'], key: ['name'] };
+const ALL_ROWS = { after: null, upTo: null };
 
 const NOW = 1_767_225_600;
 const { signal } = new AbortController();
@@ -145,6 +150,28 @@ test('a copy is refused while another one writes to the same database', async (t
   await assert.rejects(copy(), /Another urlwarden move writes to this database/);
   await other.close();
   assert.equal((await copy()).isFinished, true);
+});
+
+test('a copy whose lock was lost writes no more, because another one may have begun', async (t) => {
+  const databaseUrl = await makeDatabase();
+  const tables = await openTables(databaseUrl);
+  t.after(() => tables.close());
+  const sql = postgres(databaseUrl, { max: 1 });
+  t.after(() => sql.end());
+  await tables.replace(TIERS, ALL_ROWS, []);
+  const holders = await sql`
+    select pg_terminate_backend(pid) from pg_locks
+    where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
+  assert.equal(holders.length, 1);
+  await until(
+    () =>
+      tables.replace(TIERS, ALL_ROWS, []).then(
+        () => false,
+        (error) => /keeps other moves away was lost/.test(error.message),
+      ),
+    'a refused page',
+  );
+  await assert.rejects(tables.finish([]), /keeps other moves away was lost/);
 });
 
 test('a database that already contains data is refused', async (t) => {

@@ -30,9 +30,10 @@ const HAS_DATA = `
 export async function openTables(url: string): Promise<Tables> {
   const db = openDatabase(url, { connections: CONNECTIONS, role: 'read-write' });
   const end = Promise.withResolvers<void>();
+  let requireLock: () => void;
   try {
     await migrate(db);
-    await lockMove(db, end.promise);
+    requireLock = await lockMove(db, end.promise);
     await markMove(db);
   } catch (error) {
     end.resolve();
@@ -43,11 +44,13 @@ export async function openTables(url: string): Promise<Tables> {
     rows: (table, range) => rowsOf(db, table, range),
     replace: (table, range, rows) =>
       db.transaction(async (session) => {
+        requireLock();
         const { where, params } = condition(table, range);
         await session.run(`delete from ${table.name} ${where}`, params);
         await session.run(insert(table), [toJson(table, rows)]);
       }),
     async finish(tables) {
+      requireLock();
       for (const { name } of tables.filter(({ key }) => key.join() === 'id')) {
         const next = `select setval(pg_get_serial_sequence('${name}', 'id'), coalesce(max(id), 0) + 1, false) from ${name}`;
         await db.query(next);
@@ -61,8 +64,12 @@ export async function openTables(url: string): Promise<Tables> {
   };
 }
 
-/** Refuses a second move, which would overwrite what the first one writes. The lock is held until `end`. */
-async function lockMove(db: Database, end: Promise<void>): Promise<void> {
+/**
+ * Refuses a second move, which would overwrite what the first one writes. The lock is held until `end`. The returned function throws
+ * if its connection was lost: an idle one may be closed by what is in between.
+ */
+async function lockMove(db: Database, end: Promise<void>): Promise<() => void> {
+  let lost: unknown = null;
   const locked = Promise.withResolvers<void>();
   const holding = db.script(async (session) => {
     await session.run('set local idle_in_transaction_session_timeout = 0');
@@ -72,7 +79,12 @@ async function lockMove(db: Database, end: Promise<void>): Promise<void> {
     await end;
   });
   await Promise.race([locked.promise, holding]);
-  holding.catch(() => {}); // the statements of the move fail too
+  holding.catch((cause) => {
+    lost = new AppError('unavailable', 'The connection that keeps other moves away was lost: run the move again', { cause });
+  });
+  return () => {
+    if (lost !== null) throw lost;
+  };
 }
 
 async function markMove(db: Database): Promise<void> {
