@@ -8,7 +8,7 @@ import { countShared } from './shared-bytes.ts';
 export type Variants = {
   /** In the encoding that is asked for. Null if the builder no longer has the entries. */
   get(variant: Variant, encoding: Encoding): Promise<Rendered | null>;
-  /** Whether the variant was asked for, of this content or of an older one. */
+  /** Whether the variant was asked for, of this content or of an older one, and was not dropped since. */
   isKnown(variant: Variant): boolean;
   /** Those of which `isKnown` is true, the newest last. */
   known(): string[];

@@ -18,7 +18,7 @@ import { type ListEffect, type NetworkListEntry, type ReputationStore, URL_SOURC
 
 const VERSION = 'select version from list_version';
 
-// In pages: lists of cloud networks have tens of thousands of entries. The version is read before them, so an entry that changes
+// In pages: lists of cloud networks have tens of thousands of entries. A copy in memory reads the version before them, so a change
 // between two pages is read again with the next version.
 const ENTRIES = `
   select l.kind, l.ip, l.prefix, sources.name, l.ts, l.reason
