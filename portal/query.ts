@@ -85,7 +85,8 @@ function readExact(text: string): Suggestion[] {
   if (HOST.test(host)) return hostSuggestions(host.toLowerCase().replace(/\.$/, '')); // logs of name servers have the dot
   const hasSlashes = text.startsWith('//'); // a page of either scheme can link to it
   const bare = refangSchemeless(hasSlashes ? text.slice(2) : text);
-  const authority = bare.replace(/[/?#].*$/s, '');
+  const end = bare.replace(AFTER, '').search(/[/?#]/); // `a.example?` ends a sentence, not a URL
+  const authority = end === -1 ? bare : bare.slice(0, end);
   if ((hasSlashes || authority !== bare) && isHostWithPort(authority))
     return [urlSuggestion(`http://${bare}`), urlSuggestion(`https://${bare}`)];
   if (isHostWithPort(host)) return [urlSuggestion(`http://${host}/`), ...readExact(host.replace(PORT, '')).slice(0, 1)];
