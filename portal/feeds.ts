@@ -119,8 +119,24 @@ export function sinceText({ last_success_ts: ts, failures }: Feed, now: number =
   return `No success since ${timeText(ts)}, for ${spanText(now - ts)}.${tries}`;
 }
 
-/** What an administrator can do, by the words of the error. The first that matches counts. */
+/**
+ * What an administrator can do, by the words of the error. The first that matches counts: troubles of the server come first,
+ * because their messages have paths, which may contain any word.
+ */
 const ADVICE: [pattern: RegExp, text: string][] = [
+  [
+    /^The folder for temporary files/,
+    'The trouble is on the machine of the server: the folder must exist, have space, and be writable for the server. After a change of TMPDIR, restart the server.',
+  ],
+  [
+    /^The disk of /,
+    'The trouble is on the machine of the server: free some space on this disk. Then the server tries again by itself.',
+  ],
+  [
+    /^(The database|PostgreSQL|A table is missing)|is damaged \(|was removed or replaced/,
+    'The trouble is in the database, not in the feed. Look at Health, and at the log of the server.',
+  ],
+  [/^Unexpected error/, 'The fault is in the server, not in the feed. Its log has the reason.'],
   [/(answered|responded with) 40[13]|there is no header/, 'Check the access key: enter it again under Edit.'],
   [/(answered|responded with) (404|410)/, 'The list has moved or ended. Enter its new address under Edit.'],
   [/(answered|responded with) 429/, 'The publisher wants fewer requests: choose a longer interval under Edit.'],

@@ -127,13 +127,40 @@ test('states of a feed in words', () => {
     sinceText({ ...unhealthy, last_success_ts: null, failures: 1 }, NOW),
     'It was never fetched with success.',
   );
-  const advice = (last_error: string | null) => adviceText({ ...FEED, last_error });
-  assert.match(advice('lists.example responded with 403 Forbidden: check the key that is sent'), /access key/);
-  assert.match(advice('lists.example responded with 404 Not Found: check the URL'), /new address/);
-  assert.match(advice('lists.example responded with 503'), /tries again by itself/);
-  assert.match(advice('None of the 31 rows could be used.'), /rejected rows/);
-  assert.match(advice(null), /Health/);
-  assert.match(advice('something else'), /tries again/);
+});
+
+const OR_ELSE = 'or set the variable TMPDIR to another folder';
+const SPACE = 'some space, then try again; what is already stored stays';
+
+/** What a run ended with, and what to do. No name of a folder changes it. */
+const ADVICE: [error: string | null, advice: RegExp][] = [
+  ['lists.example responded with 403 Forbidden: check the key that is sent', /access key/],
+  ['lists.example responded with 404 Not Found: check the URL', /new address/],
+  ['lists.example responded with 503', /^The publisher has trouble.*tries again by itself/],
+  ['lists.example closed the connection before the end of the response: try again later', /^The publisher has trouble/],
+  ['None of the 31 rows could be used.', /rejected rows/],
+  [`The folder for temporary files, /tmp, is full: make space in it, ${OR_ELSE}`, /have space/],
+  [
+    `The folder for temporary files, /srv/listing, cannot be used (EACCES): check that it exists and can be written, ${OR_ELSE}`,
+    /be writable/,
+  ],
+  [`The disk of /srv/listing/intelligence.db is full: free ${SPACE}`, /free some space/],
+  [
+    `The disk of /data has 12 MB left, but 200 MB must be free, so that … can always be written. Free ${SPACE}`,
+    /free some space/,
+  ],
+  ['The database /srv/listing/intelligence.db cannot be used (readonly): check that this user may write', /database/],
+  ['The database was unavailable for 80 s. PostgreSQL closed the connection: its log may have the reason', /database/],
+  ['PostgreSQL: could not extend file "base/1/2": No space left on device', /database/],
+  ['/srv/listing/intelligence.db is damaged (malformed). Stop the server', /database/],
+  ['/srv/listing/intelligence.db was removed or replaced: restart the server', /database/],
+  ['Unexpected error: see the log of the process that ran it', /Its log has the reason/],
+  [null, /Health/],
+  ['something else', /tries again/],
+];
+
+test('the advice for a feed fits to the error of its last run', () => {
+  for (const [error, text] of ADVICE) assert.match(adviceText({ ...FEED, last_error: error }), text, String(error));
 });
 
 test('a page asks again soon only while a feed runs or is just due', () => {
