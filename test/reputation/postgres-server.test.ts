@@ -168,6 +168,58 @@ test('an address with any number of listings is read in statements of bounded si
   assert.ok(maxRows <= 2_000, `${maxRows}`);
 });
 
+test('networks with many listings are read once for all addresses that are asked for at the same time', async (t) => {
+  const url = await temporaryDatabase(t);
+  const node = await openNode(t, url);
+  const ports = Array.from({ length: 2_100 }, (_, i) => i + 1);
+  const ips = Array.from({ length: 250 }, (_, i) => `192.0.2.${i}`);
+  await node.applyListings(ports.map((port) => listed('192.0.2.0/24', { dataset: 'BCL', port })));
+  await node.applyListings(ports.slice(0, 30).map((port) => listed('192.0.0.0/16', { dataset: 'BCL', port })));
+  for (let at = 0; at < ips.length; at += 50) {
+    const some = ips.slice(at, at + 50).flatMap((ip, i) => ports.slice(0, i).map((port) => ({ ip, port })));
+    await node.applyListings(some.map(({ ip, port }) => listed(ip, { dataset: 'BCL', port })));
+  }
+  const db = openDatabase(url, { connections: 4, role: 'read-write' });
+  t.after(() => db.close());
+  let statements = 0;
+  let maxRows = 0;
+  let onRead = () => {};
+  const { listings } = createReputationStore(db, async (...query) => {
+    statements++;
+    onRead();
+    const rows = await db.query<never>(...query);
+    maxRows = Math.max(maxRows, rows.length);
+    return rows;
+  });
+  const find = async (ip: string, signal?: AbortSignal) => {
+    const filter = { inside: true, covering: true, datasets: ['BCL'], seenSinceTs: 0 } as const;
+    return listings({ ...filter, network: listed(ip).network, signal });
+  };
+  const together = await Promise.all(ips.map((ip) => find(ip)));
+  // Of each 100 addresses: all networks, how many rows each has, the /24 in two pages, three groups of the others.
+  assert.ok(statements <= 3 * 8, `${statements}`);
+  assert.ok(maxRows <= 2_000, `${maxRows}`);
+  assert.deepEqual(
+    together.map(({ length }) => length),
+    ips.map((_, i) => 30 + ports.length + (i % 50)),
+  );
+  for (const i of [0, 49, 120]) assert.deepEqual(together[i], await find(ips[i] as string));
+
+  const stop = new AbortController();
+  const aborted = ips.slice(0, 50).map((ip) => find(ip, stop.signal));
+  const rest = Promise.all(ips.slice(50, 60).map((ip) => find(ip)));
+  onRead = () => stop.abort(new Error('too late'));
+  await Promise.allSettled(aborted);
+  assert.deepEqual(await rest, together.slice(50, 60));
+
+  statements = 0;
+  onRead = () => {};
+  const none = AbortSignal.abort(new Error('too late'));
+  const all = await Promise.allSettled(ips.slice(0, 100).map((ip) => find(ip, none)));
+  assert.ok(all.every(({ status }) => status === 'rejected'));
+  assert.ok(statements <= 6, `${statements}`);
+});
+
 test('every read of a domain, and of the hosts of an address, uses indexes, also while the tables are empty', async (t) => {
   const url = await temporaryDatabase(t);
   const store = await openNode(t, url);

@@ -1,5 +1,6 @@
+import type { Awaitable } from '../../core/awaitable.ts';
 import { toByteText } from '../../core/byte-text.ts';
-import { KEY_BITS, type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
+import { containsNetwork, KEY_BITS, type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns, type Param } from '../../database/postgres/parameters.ts';
@@ -44,13 +45,13 @@ const ROWS_PER_READ = 2_000;
 
 const FILTER = 'e.seen_ts >= $3 and e.dataset = any($4::smallint[])';
 
-// $1, $2: the asked network and all wider ones. Read are those of the size $5, and those with a length in use in a block
+// $1, $2: the asked network and all wider ones. Read are those not wider than $5, and those with a length in use in a block
 // around the asked network ($6, $7). As many rows as the limit may not be all.
 const AROUND = `
   select ${COLUMNS}
   from unnest($1::bytea[], $2::smallint[]) as n (ip, prefix)
   join episodes e on e.ip = n.ip and e.prefix = n.prefix
-  ${EPISODE_JOINS} where ${FILTER} and (n.prefix = $5 or n.prefix = any (array(
+  ${EPISODE_JOINS} where ${FILTER} and (n.prefix >= $5 or n.prefix = any (array(
     select l.prefix from unnest($6::bytea[], $7::smallint[]) as b (ip, block_prefix)
     join listing_blocks l on l.ip = b.ip and l.block_prefix = b.block_prefix)))
   limit ${ROWS_PER_READ}`;
@@ -62,6 +63,30 @@ const PAGE = `
     select * from episodes e where (${EPISODE_KEY}) > ($1, $2, $3, $4, $5, $6, $7) and (e.ip, e.prefix) <= ($8, $9)
     order by ${EPISODE_KEY} limit ${ROWS_PER_READ}) e
   ${EPISODE_JOINS} order by ${EPISODE_KEY}`;
+
+// Not filtered, so the primary key is enough. A network without rows is not returned; none has more than a statement reads.
+const COUNTS = `
+  select n.ip, n.prefix, count(*)
+  from unnest($1::bytea[], $2::smallint[]) as n (ip, prefix)
+  cross join lateral (select from episodes e where e.ip = n.ip and e.prefix = n.prefix limit ${ROWS_PER_READ}) e
+  group by n.ip, n.prefix`;
+
+type CountRow = [ip: Uint8Array, prefix: number, count: number];
+
+/** Each group has fewer rows than a statement reads, or is one network. */
+function groupsOf(counts: readonly CountRow[]): KeyNetwork[][] {
+  const groups: KeyNetwork[][] = [];
+  let rows = ROWS_PER_READ;
+  for (const [ip, prefix, count] of counts) {
+    rows += count;
+    if (rows < ROWS_PER_READ) groups.at(-1)?.push({ ip, prefix });
+    else {
+      groups.push([{ ip, prefix }]);
+      rows = count;
+    }
+  }
+  return groups;
+}
 
 const keyOfRow = ([familyId, , ip, prefix, dataset, port, listedTs, , , sourceId]: PageRow): ListingKey => {
   return [ip, prefix, dataset, sourceId, familyId, port, listedTs];
@@ -81,17 +106,30 @@ function networksAround({ network, covering }: ListingQuery, isOwnIncluded: bool
 
 type Around = ReturnType<typeof networksAround>;
 
+type Asked = Pick<ListingQuery, 'seenSinceTs' | 'datasets'> & {
+  signal?: Pick<AbortSignal, 'throwIfAborted'> | undefined;
+};
+
+/** Queries with the same filter as one for these networks: aborted if all queries are whose address is in one of them. */
+function askedTogether(queries: readonly ListingQuery[], networks: readonly KeyNetwork[]): Asked {
+  const { seenSinceTs, datasets } = queries[0] as ListingQuery;
+  const throwIfAborted = () => {
+    const asking = queries.filter(({ network }) => networks.some((one) => containsNetwork(one, network)));
+    if (asking.every(({ signal }) => signal?.aborted)) asking[0]?.signal?.throwIfAborted();
+  };
+  return { seenSinceTs, datasets, signal: { throwIfAborted } };
+}
+
 function createReadListings(query: Query): ReputationStore['listings'] {
   const readDerived = createDerivedListings(query);
   const readDerivedOfEach = createDerivedOfEach(query);
 
   function readAround({ networks, blocks }: Around, prefix: number, filter: Param[]): Promise<Row[]> {
-    const toArrays = (some: readonly KeyNetwork[]) => columns(2, some, (one) => [one.ip, one.prefix]);
     return query<Row>(AROUND, [...toArrays(networks), ...filter, prefix, ...toArrays(blocks)]);
   }
 
   /** The listings of the networks from `first` to `last`, in order of their keys. */
-  async function readPages(first: KeyNetwork, last: KeyNetwork, asked: ListingQuery): Promise<StoredListing[]> {
+  async function readPages(first: KeyNetwork, last: KeyNetwork, asked: Asked): Promise<StoredListing[]> {
     const found: StoredListing[] = [];
     for (let after: ListingKey | null = firstOf(first); after !== null; ) {
       asked.signal?.throwIfAborted();
@@ -114,9 +152,8 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     return (await Promise.all(ranges)).flat().filter((listing) => listing.network.prefix >= network.prefix);
   }
 
-  async function readNetworks(asked: ListingQuery, isOwnIncluded: boolean): Promise<StoredListing[]> {
-    const around = networksAround(asked, isOwnIncluded);
-    const rows = await readAround(around, asked.network.prefix, filterOf(asked));
+  async function readNetworks(around: Around, prefix: number, asked: Asked): Promise<StoredListing[]> {
+    const rows = await readAround(around, prefix, filterOf(asked));
     if (rows.length < ROWS_PER_READ) return rows.map(toStored);
     const found: StoredListing[][] = [];
     for (const network of around.networks) found.push(await readPages(network, network, asked));
@@ -130,10 +167,27 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     const isDerivable = datasets.includes('XBL') && (inside || isSingle);
     const [own, around, derived] = await Promise.all([
       isRange ? readInside(query) : [],
-      covering || !isRange ? readNetworks(query, !isRange) : [],
+      covering || !isRange ? readNetworks(networksAround(query, !isRange), network.prefix, query) : [],
       isDerivable ? readDerived(network, query) : [],
     ]);
     return [...own, ...around, ...derived];
+  }
+
+  /**
+   * The listings of each network, if they are too many for one statement: each network once, together with others if it has
+   * few. One with many does not delay the others.
+   */
+  async function readGroups(networks: readonly KeyNetwork[], queries: readonly ListingQuery[]): Promise<ByNetwork> {
+    const found: ByNetwork = new Map();
+    for (const group of groupsOf(await query<CountRow>(COUNTS, toArrays(networks)))) {
+      const read = readNetworks({ networks: group, blocks: [] }, 0, askedTogether(queries, group)).then(byNetwork);
+      for (const network of group) {
+        const key = keyOf(network);
+        const own = read.then((listings) => listings.get(key) ?? []);
+        found.set(key, own);
+      }
+    }
+    return found;
   }
 
   /**
@@ -143,19 +197,22 @@ function createReadListings(query: Query): ReputationStore['listings'] {
   function readMany(queries: readonly ListingQuery[]): Promise<StoredListing[]>[] {
     const first = queries[0] as ListingQuery;
     const around = queries.map((query) => networksAround(query, true));
-    const networks = distinct(around.flatMap((one) => one.networks));
-    const blocks = distinct(around.flatMap((one) => one.blocks));
-    const stored = readAround({ networks, blocks }, KEY_BITS, filterOf(first)).then((rows) =>
-      rows.length < ROWS_PER_READ ? Map.groupBy(rows.map(toStored), ({ network }) => keyOf(network)) : null,
+    const all = {
+      networks: distinct(around.flatMap(({ networks }) => networks)),
+      blocks: distinct(around.flatMap(({ blocks }) => blocks)),
+    };
+    const stored = readAround(all, KEY_BITS, filterOf(first)).then(
+      (rows): Awaitable<ByNetwork> =>
+        rows.length < ROWS_PER_READ ? byNetwork(rows.map(toStored)) : readGroups(all.networks, queries),
     );
     const derived = first.datasets.includes('XBL') ? readDerivedOfEach(queries) : [];
-    return around.map(async (one, i) => {
-      const [byNetwork, ofUrls = []] = await Promise.all([stored, derived[i]]);
-      const own =
-        byNetwork === null
-          ? await readNetworks(queries[i] as ListingQuery, true)
-          : one.networks.flatMap((network) => byNetwork.get(keyOf(network)) ?? []);
-      return [...own, ...ofUrls];
+    return around.map(async ({ networks }, i) => {
+      // To wait for all thirty networks of an address takes 30 µs; few of them have listings.
+      const own = stored.then((found) =>
+        Promise.all(networks.map((network) => found.get(keyOf(network))).filter((listings) => listings !== undefined)),
+      );
+      const [ofNetworks, ofUrls = []] = await Promise.all([own, derived[i]]);
+      return [...ofNetworks.flat(), ...ofUrls];
     });
   }
 
@@ -170,9 +227,15 @@ function createReadListings(query: Query): ReputationStore['listings'] {
   return (query) => (isSingleAddress(query.network) ? readTogether(query) : readOne(query));
 }
 
-const filterOf = ({ seenSinceTs, datasets }: ListingQuery): Param[] => [seenSinceTs, datasetCodes(datasets)];
+const filterOf = ({ seenSinceTs, datasets }: Asked): Param[] => [seenSinceTs, datasetCodes(datasets)];
 
 const keyOf = ({ ip, prefix }: KeyNetwork): string => `${prefix} ${toByteText(ip)}`;
+
+const toArrays = (networks: readonly KeyNetwork[]) => columns(2, networks, ({ ip, prefix }) => [ip, prefix]);
+
+type ByNetwork = Map<string, Awaitable<StoredListing[]>>;
+
+const byNetwork = (listings: readonly StoredListing[]) => Map.groupBy(listings, ({ network }) => keyOf(network));
 
 const distinct = (networks: readonly KeyNetwork[]): KeyNetwork[] => [
   ...new Map(networks.map((network) => [keyOf(network), network])).values(),
