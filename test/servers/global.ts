@@ -6,7 +6,7 @@ import { startRedis } from './redis.ts';
 
 const stops: (() => Promise<void>)[] = [];
 
-/** All tests take eleven minutes on two cores. A run with a file that never ends is stopped, and reports that file. */
+/** All tests take ten minutes on two cores. A run with a file that never ends is stopped, and reports that file. */
 const MAX_RUN_MS = 40 * 60_000;
 
 /** Loading the modules of a test file takes 0.8 s with it and 1.4 s without. The program itself uses the same folder. */
