@@ -80,7 +80,8 @@ async function lockMove(db: Database, end: Promise<void>): Promise<() => void> {
   });
   await Promise.race([locked.promise, holding]);
   holding.catch((cause) => {
-    lost = new AppError('unavailable', 'The connection that keeps other moves away was lost: run the move again', { cause });
+    const message = 'The connection that keeps other moves away was lost: run the move again';
+    lost = new AppError('unavailable', message, { cause });
   });
   return () => {
     if (lost !== null) throw lost;
