@@ -31,8 +31,8 @@ type PostgresOptions = {
 const REPLICA_WAIT_MS = 2_000;
 
 /**
- * Batches that an import writes at the same time. With two, a fifth of the two cores was idle: 12,700 new rows a second instead of
- * 14,500 (docs/decisions/import.md). A server leaves its connections to lookups.
+ * Batches that an import writes at the same time. With two, a fifth of the two cores was idle: 13,400 new rows a second instead of
+ * 15,500 (docs/decisions/import.md). A server leaves its connections to lookups.
  */
 const IMPORT_BATCHES = 4;
 
