@@ -130,12 +130,14 @@ function toPayload(given: Partial<ObservedPayload>, observedTs: number, sha256: 
 /** Trimmed, without empty ones and duplicates; or the reason of a refusal. */
 function toTags(given: readonly string[]): readonly string[] | string {
   const tags = distinctTags(given);
-  const fault = tags.map(tagFault).find((one) => one !== null) ?? null;
-  if (fault !== null) return `tags: ${fault}`;
+  for (const tag of tags) {
+    const fault = tagFault(tag);
+    if (fault !== null) return `tags: ${fault}`;
+  }
   return tags.length > MAX_TAGS ? `tags: at most ${MAX_TAGS} tags` : tags;
 }
 
-export function distinctTags(given: readonly string[]): string[] {
+function distinctTags(given: readonly string[]): string[] {
   return [...new Set(given.map((tag) => tag.trim()))].filter((tag) => tag !== '');
 }
 
@@ -179,7 +181,7 @@ function toAddresses(
   host: Uint8Array | null,
   asn: number | null,
 ): ObservedAddress[] | string {
-  if (given.length === 0 && host !== null) return [{ ip: host, asn }];
+  if (given.length === 0 && (host !== null || asn === null)) return host === null ? [] : [{ ip: host, asn }];
   const keys = new Map<string, Uint8Array>();
   for (const text of given) {
     const key = parseIp(text);

@@ -108,13 +108,11 @@ export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: Batch
       if (lookupAsn !== undefined)
         for (const address of parsed.observation.addresses) address.asn ??= lookupAsn(address.ip);
     }
-    const isStated = familiesOf === undefined ? null : statedFamilies(observations);
     for (const observation of observations) {
       batch.observations.push(observation);
       recordTime(observation.ts);
-      if (familiesOf !== undefined && isStated !== null && observation.tags.length > 0)
-        batch.fromTags.push(...familyPayloads(observation, isStated, familiesOf));
     }
+    if (familiesOf !== undefined) addFamilyPayloads(batch.fromTags, observations, familiesOf);
     if (isListing) batch.listed.push(...onlineUrls(observations));
     return null;
   }
@@ -204,33 +202,30 @@ function addOr<T>(list: T[], value: T | string): string | null {
   return null;
 }
 
-type IsStated = (url: string, family: string) => boolean;
+/** Adds a payload for each family that the tags of a row name, at the time of the observation, unless a payload of the row has it. */
+function addFamilyPayloads(payloads: Observation[], row: readonly Observation[], familiesOf: FamiliesOfTags): void {
+  let stated: Set<string> | null = null;
+  for (const { ts, url, host, tags } of row) {
+    if (tags.length === 0) continue;
+    for (const family of familiesOf(tags)) {
+      stated ??= statedFamilies(row);
+      if (stated.has(statedKey(url, family))) continue;
+      const payload = { ...NO_DETAILS, ts, sha256: null, family };
+      const nothingElse = { status: null, removal: '', reporter: '', addresses: [], tags: NO_TAGS };
+      payloads.push({ ts, url, host, ...nothingElse, payload });
+    }
+  }
+}
 
-/** Whether a payload of the row has a family. Read once per row: one of MISP may have tens of thousands of URLs. */
-function statedFamilies(row: readonly Observation[]): IsStated {
+/** The families that payloads of a row have. Read once per row: one of MISP may have tens of thousands of URLs. */
+function statedFamilies(row: readonly Observation[]): Set<string> {
   const stated = new Set<string>();
-  const keyOf = (url: string, family: string) => `${url} ${foldFamily(family)}`; // a URL has no blank
-  for (const { url, payload } of row) if (payload?.family) stated.add(keyOf(url, payload.family));
-  return (url, family) => stated.has(keyOf(url, family));
+  for (const { url, payload } of row) if (payload?.family) stated.add(statedKey(url, payload.family));
+  return stated;
 }
 
-/** At the time of the observation; not for a family that a payload of the same row has. */
-function familyPayloads(tagged: Observation, isStated: IsStated, familiesOf: FamiliesOfTags): Observation[] {
-  const { ts, url, host, tags } = tagged;
-  return familiesOf(tags)
-    .filter((family) => !isStated(url, family))
-    .map((family) => ({
-      ts,
-      url,
-      host,
-      status: null,
-      removal: '',
-      reporter: '',
-      addresses: [],
-      tags: NO_TAGS,
-      payload: { ...NO_DETAILS, ts, sha256: null, family },
-    }));
-}
+/** A URL has no blank. */
+const statedKey = (url: string, family: string) => `${url} ${foldFamily(family)}`;
 
 /** Caches the last result: a row often has two or three observations of one URL. This doubles the read rate. */
 function createNormalizer() {

@@ -53,12 +53,12 @@ export function createFamiliesOfTags({ stored, given }: FamilySources): Families
     if (!names.has(folded) && !FILE_WORDS.has(folded)) names.set(folded, name);
   }
   return (tags) => {
-    const families = new Set<string>();
+    const families: string[] = [];
     for (const tag of tags) {
       const family = names.get(foldFamily(tag));
-      if (family !== undefined) families.add(family);
+      if (family !== undefined && !families.includes(family)) families.push(family);
     }
-    return [...families];
+    return families;
   };
 }
 

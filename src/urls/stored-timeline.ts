@@ -28,24 +28,30 @@ export function timelineChange(
   implied: ImpliedChange | null,
 ): TimelineChange {
   const after = advance(before, observations, implied === null ? undefined : implied.after);
-  const left = new Map(before.map((entry) => [keyOf(entry), entry]));
+  const left = before.length === 0 ? null : new Map(before.map((entry) => [keyOf(entry), entry]));
   const upserts: Entry[] = [];
   let eventsChanged = 0;
   let isSeenAgain = false;
   for (const entry of after) {
-    const old = left.get(keyOf(entry));
-    left.delete(keyOf(entry));
+    const old = left === null ? undefined : taken(left, keyOf(entry));
     if (old !== undefined && isSame(old, entry) && old.confirmedTs === entry.confirmedTs) continue;
     upserts.push(entry);
     isSeenAgain ||= isEndRecorded(old, entry);
     if (isEvent(entry) && (old === undefined || !isSame(old, entry))) eventsChanged++;
   }
-  const deletes = [...left.values()];
+  const deletes = left === null ? [] : [...left.values()];
   eventsChanged += deletes.filter(isEvent).length;
   const newest = eventsChanged > 0 ? after.findLast(isEvent) : undefined;
   const last = after.length === 0 ? null : newest;
   const isLastChanged = last !== undefined && !isSameEvent(before.findLast(isEvent), last ?? undefined);
   return { upserts, deletes, eventsChanged, last, isLastChanged, isSeenAgain };
+}
+
+/** Removes an entry and returns it. */
+function taken(entries: Map<string, Entry>, key: string): Entry | undefined {
+  const entry = entries.get(key);
+  entries.delete(key);
+  return entry;
 }
 
 function isSameEvent(a: Entry | undefined, b: Entry | undefined): boolean {

@@ -35,7 +35,7 @@ const URLS = `
   left join families on families.id = p.family_id
   where u.id = any($1::bigint[])`;
 
-// Rows that were written by SQLite, before a move, have ids of hosts.
+// Of listings that imports of URLs have changed.
 const HOSTS = `select id, encode(ip, 'hex') from hosts where id = any($1::bigint[]) and ip is not null`;
 
 const OLDEST_CURSOR = 'select seq - count from changes where seq is not null order by seq limit 1';

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { toBytes } from '../../core/byte-text.ts';
 import { hostParts } from '../../core/domain-name.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
 import type { ChangeRecorder } from '../changes.ts';
@@ -137,7 +138,7 @@ export function domainsOf(hosts: Iterable<string>): Set<string> {
 async function idsOf(session: Session, { findOrAdd, find }: Dictionary, params: string[][]): Promise<Ids> {
   const [texts = []] = params;
   if (texts.length === 0) return new Map();
-  const keys = texts.map((text) => hash('sha256', text, 'buffer'));
+  const keys = texts.map((text) => toBytes(hash('sha256', text, 'binary'))); // a third of the time of 'buffer'
   const rows = await session.query<[string, number]>(findOrAdd, [keys, ...params]);
   // Another transaction has added some of them at the same time. It has ended, so that they are found now.
   return new Map(rows.length === texts.length ? rows : await session.query<[string, number]>(find, [keys]));

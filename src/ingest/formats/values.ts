@@ -1,5 +1,5 @@
 import type { DomainKind } from '../../core/evidence.ts';
-import { distinctTags, MAX_TAGS, NO_TAGS, tagFault } from '../../core/observation.ts';
+import { MAX_TAGS, NO_TAGS, tagFault } from '../../core/observation.ts';
 import { foldFamily, textFault } from '../../core/text.ts';
 
 /** Texts that mean "unknown" in public dumps. */
@@ -26,11 +26,13 @@ export function toSha256(value: unknown): string | null | undefined {
  */
 export function toTags(value: unknown): readonly string[] {
   const given = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : NO_TAGS;
-  if (given.length === 0) return NO_TAGS;
-  const texts = given.filter((tag) => typeof tag === 'string' && !NULLS.has(tag.trim()));
-  return distinctTags(texts)
-    .filter((tag) => tagFault(tag) === null)
-    .slice(0, MAX_TAGS);
+  const tags: string[] = [];
+  for (const value of given) {
+    if (tags.length === MAX_TAGS) break;
+    const tag = typeof value === 'string' ? value.trim() : '';
+    if (!NULLS.has(tag) && !tags.includes(tag) && tagFault(tag) === null) tags.push(tag);
+  }
+  return tags.length === 0 ? NO_TAGS : tags;
 }
 
 const SPACE = 0x20;

@@ -95,26 +95,27 @@ async function applyGroups(
   const updateOf = ({ id, hostId, isNew, group }: BatchUrl): StatusUpdate => {
     return { urlId: id, hostId, isNew, statuses: group.statuses, implied: listed.implied.get(id) ?? null };
   };
+  const knownUpdates = known.map(updateOf);
   const impliedOf = ({ id, group }: BatchUrl) => impliedAddresses(id, group.url, listed.implied.get(id));
   const [, changes, { files }, lastOf, resolutions] = await Promise.all([
     listing === undefined && setNewIds(session, batch, reserved),
-    statusChanges(session, known.map(updateOf), batch),
+    statusChanges(session, knownUpdates, batch),
     lock({ files: () => upsertFiles(session, new Set(payloads.map(({ file }) => file))) }),
     readLast(session, payloads),
     readResolutions(session, known.flatMap(addressesOf), known.flatMap(impliedOf)),
   ]);
-  const updates = urls.map(updateOf);
-  addNewTimelines(changes, updates);
+  const newUpdates = urls.filter(({ isNew }) => isNew).map(updateOf);
+  addNewTimelines(changes, newUpdates);
   for (const url of urls) for (const address of addressesOf(url)) resolutions.apply(address);
   resolutions.applyHosts(urls.flatMap(impliedOf));
-  const newUrls = new Set(urls.filter(({ isNew }) => isNew).map(({ id }) => id));
+  const newUrls = new Set(newUpdates.map(({ urlId }) => urlId));
   const payloadRows = payloadChanges(payloads, files, lastOf);
 
   const written = Promise.all([
     lock({ new_urls: () => addUrls(session, batch, changes, payloadRows.last) }),
     putPayloads(session, payloadRows, { newUrls, recorder, lastOf }),
     fillFiles(session, files),
-    putStatuses(session, updates, changes, batch),
+    putStatuses(session, [...knownUpdates, ...newUpdates], changes, batch),
     resolutions.write(newUrls),
     putTags(session, urls, batch.tags),
     putListed(session, listed.rows),
@@ -164,14 +165,14 @@ function recordUrls(
   added: AddedNames,
 ): void {
   for (const name of added.domains) recorder.domain(name, 'add');
-  for (const { id, group, isNew } of urls) {
+  for (const { id, hostId, group, isNew } of urls) {
     const change = changes.get(id);
     if (isNew) recorder.url(id, 'add');
     else if (change?.isLastChanged) recorder.url(id, 'update');
     if (!change?.isSeenAgain) continue;
     const { domain = null, ip = null } = parts.get(group.host) ?? {};
     if (domain !== null) recorder.domain(domain, 'update');
-    else if (ip !== null) recorder.address(ip, added.hosts.has(group.host) ? 'add' : 'update');
+    else if (ip !== null) recorder.addressHost(hostId, added.hosts.has(group.host) ? 'add' : 'update');
   }
 }
 

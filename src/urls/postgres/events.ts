@@ -62,9 +62,9 @@ export async function statusChanges(session: Session, updates: readonly StatusUp
 }
 
 /** Adds the timelines of new URLs, of which nothing is stored. */
-export function addNewTimelines(changes: Map<number, TimelineChange>, updates: readonly StatusUpdate[]): void {
-  for (const { urlId, isNew, statuses, implied } of updates) {
-    if (isNew && (statuses.length > 0 || implied !== null)) changes.set(urlId, timelineChange([], statuses, implied));
+export function addNewTimelines(changes: Map<number, TimelineChange>, newUrls: readonly StatusUpdate[]): void {
+  for (const { urlId, statuses, implied } of newUrls) {
+    if (statuses.length > 0 || implied !== null) changes.set(urlId, timelineChange([], statuses, implied));
   }
 }
 
@@ -107,16 +107,18 @@ export function putStatuses(
     for (const entry of change.upserts) (isNew ? adds : upserts).push([urlId, hostId, entry]);
     if (change.last !== undefined && !isNew) last.push([urlId, change.last]);
   }
-  const textIds = (entry: Entry) => [idOf(removals, entry.removal), idOf(reporters, entry.reporter)];
   const entryRow = ([id, hostId, entry]: [urlId: number, hostId: number, entry: Entry]): Scalar[] => {
-    return [id, entry.ts, kindCode(entry), hostId, ...textIds(entry), entry.confirmedTs];
+    const { ts, removal, reporter, confirmedTs } = entry;
+    return [id, ts, kindCode(entry), hostId, idOf(removals, removal), idOf(reporters, reporter), confirmedTs];
   };
   return Promise.all([
     runRows(session, DELETE, deletes, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
     runRows(session, ADD, adds, entryRow),
     runRows(session, PUT, upserts, entryRow),
     runRows(session, SET_LAST, last, ([id, entry]) =>
-      entry === null ? [id, null, null, null, null] : [id, entry.ts, kindCode(entry), ...textIds(entry)],
+      entry === null
+        ? [id, null, null, null, null]
+        : [id, entry.ts, kindCode(entry), idOf(removals, entry.removal), idOf(reporters, entry.reporter)],
     ),
   ]);
 }

@@ -164,11 +164,17 @@ export function addUrls(
     const { key, url } = group;
     const event = changes.get(id)?.last;
     const payload = lastPayloads.get(id);
-    const status = event
-      ? [event.ts, kindCode(event), removals.get(event.removal) as number, reporters.get(event.reporter) as number]
-      : NO_EVENT;
-    return [id, toBytes(key), url, hostId, ...status, payload?.ts ?? null, payload?.fileId ?? null];
+    return [
+      id,
+      toBytes(key),
+      url,
+      hostId,
+      event?.ts ?? null,
+      event ? kindCode(event) : null,
+      event ? (removals.get(event.removal) as number) : null,
+      event ? (reporters.get(event.reporter) as number) : null,
+      payload?.ts ?? null,
+      payload?.fileId ?? null,
+    ];
   });
 }
-
-const NO_EVENT = [null, null, null, null];

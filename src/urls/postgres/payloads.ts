@@ -112,7 +112,8 @@ export async function putPayloads(
   { lastOf, newUrls, recorder }: PutOptions,
 ): Promise<number> {
   if (rows.length === 0) return 0;
-  const { true: bare = [], false: others = [] } = Object.groupBy(rows, (row) => `${row.isBare}` as const);
+  const bare = rows.filter(({ isBare }) => isBare);
+  const others = rows.filter(({ isBare }) => !isBare);
   const given = new Set(others.map(({ urlId }) => urlId));
   const isChecked = ({ urlId }: Row) => lastOf(urlId) !== null || given.has(urlId);
   const changedLast = [...last].filter(([urlId]) => !newUrls.has(urlId));

@@ -69,10 +69,10 @@ export async function readResolutions(
   function apply({ urlId, ts, ip, asn }: UrlAddress): void {
     const key = keyOf({ urlId, ts, ip });
     const old = resolutions.get(key);
-    const merged = old === undefined ? { ts, asn, isChanged: true } : mergeResolution(old, { ts, asn });
-    if (!merged.isChanged) return;
+    const merged = old === undefined ? null : mergeResolution(old, { ts, asn });
+    if (merged?.isChanged === false) return;
     changes++;
-    resolutions.set(key, { urlId, ip, ts: merged.ts, asn: merged.asn, isChanged: true });
+    resolutions.set(key, { urlId, ip, ts: merged?.ts ?? ts, asn: merged === null ? asn : merged.asn, isChanged: true });
   }
 
   return {
@@ -84,9 +84,10 @@ export async function readResolutions(
     },
     changed: () => changes,
     async write(newUrls) {
-      const rows = [...resolutions.values()].filter(({ isChanged }) => isChanged);
-      const { true: added, false: known } = Object.groupBy(rows, ({ urlId }) => `${newUrls.has(urlId)}` as const);
-      const put = (sql: string, some: readonly ReadResolution[] = []) =>
+      const added: ReadResolution[] = [];
+      const known: ReadResolution[] = [];
+      for (const one of resolutions.values()) if (one.isChanged) (newUrls.has(one.urlId) ? added : known).push(one);
+      const put = (sql: string, some: readonly ReadResolution[]) =>
         runRows(session, sql, some, ({ urlId, ip, ts, asn }) => {
           return [urlId, toBytes(ip), dayOf(ts), ts, bucketOf(ts), asn];
         });
@@ -110,7 +111,7 @@ function newestOf(all: readonly ReadResolution[]): Map<string, Resolution> {
 }
 
 function keyOf(address: Pick<UrlAddress, 'urlId' | 'ip' | 'ts'>): string {
-  return `${placeOf(address)} ${dayOf(address.ts)}`;
+  return `${address.urlId} ${address.ip} ${dayOf(address.ts)}`;
 }
 
 function placeOf({ urlId, ip }: Pick<UrlAddress, 'urlId' | 'ip'>): string {

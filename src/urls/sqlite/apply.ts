@@ -1,9 +1,10 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries, Named } from '../../database/sqlite/dictionaries.ts';
-import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-groups.ts';
+import { type PackedGroups, unpackGroups } from '../packed-groups.ts';
 import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import { advance, type Entry, isEvent } from '../timeline.ts';
+import type { GroupOf } from '../url-group.ts';
 import { createAddTimeline, createApplyStatus, lastColumns } from './events.ts';
 import type { BackfillFamilies } from './files.ts';
 import { createListed } from './listings.ts';
@@ -14,6 +15,10 @@ import { createAddTags } from './tags.ts';
 
 /** A batch as the writer thread gets it. */
 export type PackedBatch = { packed: PackedGroups; listing: Listing | undefined };
+
+type ByteGroup = GroupOf<Uint8Array>;
+
+const subarray = (bytes: Uint8Array, from: number, to: number) => bytes.subarray(from, to);
 
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 const FIND_URL_BY_ID = 'select id, host_id from urls where id = ?';
@@ -44,7 +49,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   }
 
   /** The row of the URL of a group; a new URL is added with its timeline. */
-  function findOrAdd(group: UnpackedGroup): UrlRow {
+  function findOrAdd(group: ByteGroup): UrlRow {
     const known = find(group.key);
     const only = known === undefined ? payloadWrites.only(group.payloads) : null;
     const row = known === undefined ? addUrl(group, only) : null;
@@ -54,7 +59,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     return { id, hostId, added: null, only };
   }
 
-  function applyUrl(group: UnpackedGroup, listing: Listing | undefined, report: ApplyReport): void {
+  function applyUrl(group: ByteGroup, listing: Listing | undefined, report: ApplyReport): void {
     const { url, payloads, addresses, tags } = group;
     const { id: urlId, hostId, added, only } = findOrAdd(group);
     const host = { id: hostId, name: group.host };
@@ -95,7 +100,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const report: ApplyReport = { ...NOTHING_APPLIED };
     sightings.begin();
     payloadWrites.begin();
-    for (const group of unpackGroups(packed)) applyUrl(group, listing, report);
+    for (const group of unpackGroups(packed, subarray)) applyUrl(group, listing, report);
     sightings.end();
     return report;
   }
@@ -148,7 +153,7 @@ function createAddUrl(db: Database, dictionaries: Dictionaries) {
   const add = db.prepare(ADD_URL);
   const addTimeline = createAddTimeline(db, dictionaries);
 
-  return ({ key, url, host, statuses }: UnpackedGroup, only: OnlyPayload | null): UrlRow | null => {
+  return ({ key, url, host, statuses }: ByteGroup, only: OnlyPayload | null): UrlRow | null => {
     const timeline = advance([], statuses);
     const hostId = dictionaries.hosts.idOf(host);
     const last = lastColumns(timeline.findLast(isEvent), dictionaries);
