@@ -208,7 +208,7 @@ async function importRows(options: ImportOptions, run: ImportRun, listing: Compl
 /** Other records are not to be written long after URLs of later batches: of two details of a file the first one stays. */
 function inFlight({ into }: ImportOptions, batch: Batch): number {
   const isOnlyUrls = batch.files.length + evidenceOf(batch) === 0;
-  return (isOnlyUrls ? into?.store.batchesInFlight : undefined) ?? BATCHES_IN_FLIGHT;
+  return (isOnlyUrls ? into?.store.importBatches?.inFlight : undefined) ?? BATCHES_IN_FLIGHT;
 }
 
 /** Batch boundaries depend on the order of the rows only, so a second import creates the same batches. */
@@ -230,6 +230,7 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
   const { dataset, evidenceKind, listKind, isUnnamed = false } = options;
   const choices = { dataset, evidenceKind, listKind, isUnnamed };
   const pages = format.read(source, limits, { ...choices, nowTs, asOfTs: asOfTs ?? nowTs, hasAsOf: asOfTs !== null });
+  const size = into?.store.importBatches?.size ?? BATCH_SIZE;
   let hasAllowLists = into === null;
   for await (const items of untilAborted(pages, signal)) {
     for (const item of items) {
@@ -238,7 +239,7 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
         hasAllowLists = true;
       }
       batcher.add(item);
-      if (batcher.size() < BATCH_SIZE) continue;
+      if (batcher.size() < size) continue;
       yield batcher.take();
       if (signal?.aborted) return;
     }

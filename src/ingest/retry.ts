@@ -91,10 +91,7 @@ function unavailableFor(ms: number, cause: AppError): AppError {
 
 /** The stores of an import. */
 export type ImportStores = {
-  store: Pick<
-    UrlStore,
-    'apply' | 'batchesInFlight' | 'applyFiles' | 'listingEffect' | 'finishListing' | 'familyNames'
-  > &
+  store: Pick<UrlStore, 'apply' | 'importBatches' | 'applyFiles' | 'listingEffect' | 'finishListing' | 'familyNames'> &
     Pick<
       ReputationStore,
       'putSources' | 'applyListings' | 'applyDomains' | 'applyLists' | 'listEffect' | 'finishList' | 'addressLists'
@@ -131,7 +128,7 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
   return {
     store: {
       apply: (observations, listing) => write(() => store.apply(observations, listing)),
-      ...(store.batchesInFlight === undefined ? {} : { batchesInFlight: store.batchesInFlight }),
+      ...(store.importBatches && { importBatches: store.importBatches }),
       applyFiles: (files) => write(() => store.applyFiles(files)),
       listingEffect: (listing) => retry(() => store.listingEffect(listing)),
       finishListing: (listing) => finish(() => store.finishListing(listing)),

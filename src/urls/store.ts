@@ -152,8 +152,8 @@ export type UrlStore = {
    * marked as listed by it.
    */
   apply(observations: readonly Observation[], listing?: Listing): Promise<ApplyReport>;
-  /** How many calls of `apply` may wait for each other, if more than two are faster. */
-  batchesInFlight?: number;
+  /** What is fastest for an import that writes nothing but URLs: observations in a batch, and batches at the same time. */
+  importBatches?: { size?: number; inFlight: number };
   /** Fills in unknown details of files, also of files that no URL served yet; returns how many reports changed a file. */
   applyFiles(files: readonly FileReport[]): Promise<number>;
 

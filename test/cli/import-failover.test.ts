@@ -70,7 +70,7 @@ test('Ctrl-C ends the wait for the database at once, with the advice to repeat t
   const server = await startPostgres();
   t.after(() => server.remove());
   const run = start(['import', 'url-list', '-', '--database-url', server.url]);
-  run.stdin.write(listOf(2_100));
+  run.stdin.write(listOf(6_100));
   await until(async () => (await count(server, 'urls').catch(() => 0)) > 0, 'the first batch is stored');
   await server.stop('SIGQUIT');
   run.stdin.end();

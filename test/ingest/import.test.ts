@@ -197,7 +197,7 @@ suite('an import', () => {
 
   test('reads the next rows while it writes, but only a few batches ahead', async (t) => {
     const world = await importWorld(t);
-    const inFlight = world.store.batchesInFlight ?? 2;
+    const inFlight = world.store.importBatches?.inFlight ?? 2;
     let [running, maxRunning, read, readWhileWriting] = [0, 0, 0, 0];
     const apply: Intelligence['apply'] = async (observations) => {
       maxRunning = Math.max(maxRunning, ++running);

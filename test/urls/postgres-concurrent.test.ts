@@ -76,15 +76,15 @@ test('a batch that begins again is not kept from a connection by batches that wa
   assert.equal((await sql`select from urls`).length, 5);
 });
 
-test('an import writes four batches at a time, or one for each connection; a server leaves its connections to lookups', async (t) => {
+test('an import writes two large batches at a time, or one for each connection; a server leaves its connections to lookups', async (t) => {
   const databaseUrl = await temporaryDatabase(t);
   const batchesOf = async (databaseConnections: number, isForImport: boolean) => {
     const store = await openIntelligence({ dataDir: '', databaseUrl, databaseConnections }, { isForImport });
     t.after(() => store.close());
-    return store.batchesInFlight;
+    return store.importBatches;
   };
-  assert.equal(await batchesOf(10, true), 4);
-  assert.equal(await batchesOf(3, true), 3);
+  assert.deepEqual(await batchesOf(10, true), { size: 6_000, inFlight: 2 });
+  assert.deepEqual(await batchesOf(1, true), { size: 6_000, inFlight: 1 });
   assert.equal(await batchesOf(10, false), undefined);
 });
 

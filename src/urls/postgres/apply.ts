@@ -1,4 +1,4 @@
-import { type ByteText, toBytes } from '../../core/byte-text.ts';
+import { type ByteText, sliceToByteText, toBytes } from '../../core/byte-text.ts';
 import type { Observation } from '../../core/observation.ts';
 import { type ChangeRecorder, createChangeRecorder } from '../../database/changes.ts';
 import { putChanges } from '../../database/postgres/changes.ts';
@@ -12,12 +12,13 @@ import {
   type ReservedNames,
 } from '../../database/postgres/host-names.ts';
 import { createLock } from '../../database/postgres/lock-order.ts';
+import { type PackedGroups, unpackGroups } from '../packed-groups.ts';
 import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import type { TimelineChange } from '../stored-timeline.ts';
 import { groupByUrl, type UrlGroup } from '../url-group.ts';
 import { addNewTimelines, putStatuses, type StatusUpdate, statusChanges } from './events.ts';
-import { fillFiles, upsertFiles } from './files.ts';
+import { createBackfillFamilies, fillFiles, upsertFiles } from './files.ts';
 import { type ListedChanges, markListed, putListed } from './listings.ts';
 import { addUrls, type BatchUrl, firstSightings, type LockedBatch, lockBatch, setNewIds } from './locked-batch.ts';
 import { payloadChanges, putPayloads, readLast, urlPayloads } from './payloads.ts';
@@ -30,7 +31,7 @@ import { putTags } from './tags.ts';
  * trips: lock texts and URLs; read timelines and resolutions, lock files, take ids for what is new; write. New hosts are written
  * in a fourth one, before it the ones that an earlier batch may have added are read, and with a listing there is one that reads it.
  */
-export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
+function createApplyGroups(db: Database, backfillFamilies: () => Promise<void>) {
   const reserved = createReservedNames();
   const afterSameUrls = createUrlOrder();
 
@@ -52,13 +53,23 @@ export function createApply(db: Database, backfillFamilies: () => Promise<void>)
     }
   }
 
-  return async (observations: readonly Observation[], listing?: Listing): Promise<ApplyReport> => {
-    const groups = groupByUrl(observations);
+  return async (groups: readonly UrlGroup[], listing: Listing | undefined): Promise<ApplyReport> => {
     if (groups.length === 0) return { ...NOTHING_APPLIED };
     const report = await afterSameUrls(groups, () => applyOnce(groups, listing));
     await backfillFamilies();
     return report;
   };
+}
+
+export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
+  const apply = createApplyGroups(db, backfillFamilies);
+  return (observations: readonly Observation[], listing?: Listing) => apply(groupByUrl(observations), listing);
+}
+
+/** For the thread that writes an import. */
+export function createApplyPacked(db: Database) {
+  const apply = createApplyGroups(db, createBackfillFamilies(db));
+  return (packed: PackedGroups, listing?: Listing) => apply([...unpackGroups(packed, sliceToByteText)], listing);
 }
 
 /**

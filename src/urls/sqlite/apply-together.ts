@@ -17,7 +17,7 @@ type Waiting = { batch: PackedBatch; resolve(report: ApplyReport): void; reject(
 /** Sends the batches that wait for the writer thread together. A batch is confirmed when its transaction is committed. */
 export function createApplyTogether(
   applyAll: (batches: PackedBatch[]) => Promise<ApplyReport[]>,
-): Pick<UrlStore, 'apply' | 'batchesInFlight'> {
+): Pick<UrlStore, 'apply' | 'importBatches'> {
   const waiting: Waiting[] = [];
   let calls = 0;
 
@@ -43,6 +43,6 @@ export function createApplyTogether(
         if (calls < CALLS_AT_ONCE) void send();
       });
     },
-    batchesInFlight: CALLS_AT_ONCE * MAX_TOGETHER,
+    importBatches: { inFlight: CALLS_AT_ONCE * MAX_TOGETHER },
   };
 }

@@ -1,0 +1,17 @@
+import { openDatabase } from '../database/postgres/database.ts';
+import { serveTasks } from '../threads/worker-thread.ts';
+import { createApplyPacked } from '../urls/postgres/apply.ts';
+
+// The entry file of the thread that writes the URLs of an import, while the main thread reads the next rows.
+
+/** What the thread opens. */
+export type WriterData = { url: string; connections: number };
+
+const createWrites = (db: ReturnType<typeof openDatabase>) => ({ apply: createApplyPacked(db) });
+
+export type Writes = ReturnType<typeof createWrites>;
+
+serveTasks(({ url, connections }: WriterData) => {
+  const db = openDatabase(url, { connections, role: 'read-write' });
+  return { tasks: createWrites(db), close: db.close };
+});
