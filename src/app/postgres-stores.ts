@@ -45,7 +45,7 @@ const WRITER = workerEntry('postgres-writer', import.meta.url);
 const IMPORT_BATCHES = 2;
 const IMPORT_BATCH_SIZE = 6_000;
 
-/** Megabytes for new objects of the thread that writes. A batch lives shorter than with 8, so less of it is copied. */
+/** Megabytes for new objects of the thread that writes. With the 8 of this process more of a batch is copied. */
 const WRITER_NEW_SPACE_MB = 16;
 
 /** The version of the accounts is read once a second, and usage is written twice a second. */
@@ -59,7 +59,7 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
   const primary = await openPrimary(url, connections);
   const replicas = readUrls.map((one) => openDatabase(one, { connections, role: 'any', waitMs: REPLICA_WAIT_MS }));
   const read = createReads(primary, replicas);
-  const importing = isForImport ? openImportWriter({ url, connections }) : null;
+  const importing = isForImport ? openImportWriter({ url, connections: Math.min(IMPORT_BATCHES, connections) }) : null;
   return {
     ...createUrlStore(primary, read),
     ...importing?.store,
@@ -78,19 +78,18 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
     ],
 
     async close() {
-      await importing?.close();
-      await Promise.all([primary, ...replicas].map((database) => database.close()));
+      await Promise.all([importing, primary, ...replicas].map((one) => one?.close()));
     },
   };
 }
 
-/** The main thread reads and groups rows while another one writes: together they are faster than PostgreSQL. */
+/** The main thread reads and groups rows while another one writes. Each batch has a connection. */
 function openImportWriter(data: WriterData) {
   setFlagsFromString(`--max-semi-space-size=${WRITER_NEW_SPACE_MB}`); // of threads that start from now on
   const writer = createWorkerThread<Writes>(WRITER, data);
   const store: Pick<UrlStore, 'apply' | 'importBatches'> = {
     apply: (observations, listing) => writer.call('apply', packGroups(groupByUrl(observations)), listing),
-    importBatches: { size: IMPORT_BATCH_SIZE, inFlight: Math.min(IMPORT_BATCHES, data.connections) },
+    importBatches: { size: IMPORT_BATCH_SIZE, inFlight: data.connections },
   };
   return { store, close: writer.close };
 }

@@ -13,5 +13,6 @@ export type Writes = ReturnType<typeof createWrites>;
 
 serveTasks(({ url, connections }: WriterData) => {
   const db = openDatabase(url, { connections, role: 'read-write' });
-  return { tasks: createWrites(db), close: db.close };
+  // At once: an import that is stopped while the database does not respond leaves a batch behind.
+  return { tasks: createWrites(db), closeAtOnce: db.close };
 });

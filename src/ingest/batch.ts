@@ -136,6 +136,7 @@ export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: Batch
     add,
     /** Number of records to write. */
     size: () => batch.observations.length + batch.files.length + batch.rejects.length + evidenceOf(batch),
+    isOnlyUrls: () => isOnlyUrls(batch),
     /** Counts since the start of the import. */
     totals: () => ({ rows: returned.rows + batch.rows, rejected: returned.rejected + batch.rejects.length }),
     take(): Batch {
@@ -172,6 +173,11 @@ const EVIDENCE = ['listings', 'domains', 'facts', 'entries'] as const;
 /** The number of pieces of evidence, facts and entries. */
 export function evidenceOf({ listings, domains, facts, entries }: Batch): number {
   return listings.length + domains.length + facts.length + entries.length;
+}
+
+/** Whether nothing is to be written but observations, and rejects. */
+export function isOnlyUrls(batch: Batch): boolean {
+  return batch.files.length + evidenceOf(batch) === 0;
 }
 
 /** The sources of the evidence; most facts have none. */

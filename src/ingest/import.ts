@@ -1,7 +1,7 @@
 import { type AppError, badRequest } from '../core/errors.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
 import type { Observation } from '../core/observation.ts';
-import { type Batch, createBatcher, evidenceOf, type LookupAsn, sourcesOf } from './batch.ts';
+import { type Batch, createBatcher, evidenceOf, isOnlyUrls, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
 import type { EvidenceRules } from './evidence.ts';
 import { finishList } from './finish-list.ts';
@@ -207,11 +207,10 @@ async function importRows(options: ImportOptions, run: ImportRun, listing: Compl
 
 /** Other records are not to be written long after URLs of later batches: of two details of a file the first one stays. */
 function inFlight({ into }: ImportOptions, batch: Batch): number {
-  const isOnlyUrls = batch.files.length + evidenceOf(batch) === 0;
-  return (isOnlyUrls ? into?.store.importBatches?.inFlight : undefined) ?? BATCHES_IN_FLIGHT;
+  return (isOnlyUrls(batch) ? into?.store.importBatches?.inFlight : undefined) ?? BATCHES_IN_FLIGHT;
 }
 
-/** Batch boundaries depend on the order of the rows only, so a second import creates the same batches. */
+/** Batch boundaries depend only on the rows, their order and the store, so a second import creates the same batches. */
 async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenerator<Batch> {
   const { format, source, limits, lookupAsn, signal, onProgress, into, asOfTs = null } = options;
   const nowTs = options.nowTs();
@@ -230,7 +229,7 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
   const { dataset, evidenceKind, listKind, isUnnamed = false } = options;
   const choices = { dataset, evidenceKind, listKind, isUnnamed };
   const pages = format.read(source, limits, { ...choices, nowTs, asOfTs: asOfTs ?? nowTs, hasAsOf: asOfTs !== null });
-  const size = into?.store.importBatches?.size ?? BATCH_SIZE;
+  const urlsSize = into?.store.importBatches?.size ?? BATCH_SIZE;
   let hasAllowLists = into === null;
   for await (const items of untilAborted(pages, signal)) {
     for (const item of items) {
@@ -239,7 +238,7 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
         hasAllowLists = true;
       }
       batcher.add(item);
-      if (batcher.size() < size) continue;
+      if (batcher.size() < (batcher.isOnlyUrls() ? urlsSize : BATCH_SIZE)) continue;
       yield batcher.take();
       if (signal?.aborted) return;
     }

@@ -96,7 +96,8 @@ export function lowerPriority(): void {
   }
 }
 
-type Opened = { tasks: object; close?(): unknown };
+/** `close`: after the tasks that have begun. `closeAtOnce`: while they run; they fail then if they need what it closes. */
+type Opened = { tasks: object; close?(): unknown; closeAtOnce?(): unknown };
 
 /**
  * For the entry file of a worker: runs tasks until `WorkerThread.close` is called, and finishes those that have begun. `open`
@@ -117,8 +118,8 @@ export function serveTasks<Data>(open: (data: Data) => Opened | Promise<Opened>)
   }
 
   async function end(opening: Opened | Promise<Opened>): Promise<void> {
-    const { close } = await opening;
-    await Promise.all(running);
+    const { close, closeAtOnce } = await opening;
+    await Promise.all([closeAtOnce?.(), ...running]);
     await close?.();
     port.postMessage('closed' satisfies Response);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
+import { NO_DETAILS } from '../../src/core/observation.ts';
 import { urlhausCsv } from '../../src/ingest/formats/urlhaus.ts';
 import { BATCH_SIZE } from '../../src/ingest/import.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
@@ -218,6 +219,25 @@ suite('an import', () => {
     assert.equal(maxRunning, inFlight);
     assert.ok(readWhileWriting >= BATCH_SIZE / 2, `${readWhileWriting} rows were read during a write`);
     assert.ok(readWhileWriting <= BATCH_SIZE * (inFlight + 1), `${readWhileWriting} rows were read ahead`);
+  });
+
+  test('URLs come in batches as large as the store prefers, other records do not', async (t) => {
+    const world = await importWorld(t);
+    const sizesOf = async (items: readonly Item[]) => {
+      const sizes: number[] = [];
+      const apply: Intelligence['apply'] = (observations) => {
+        sizes.push(observations.length);
+        return world.store.apply(observations);
+      };
+      const store = { ...world.store, apply, importBatches: { size: 2 * BATCH_SIZE, inFlight: 2 } };
+      const into = { control: world.control, store };
+      await world.run({ format: fakeFormat(() => pages(items, 250)), source: NO_SOURCE, into });
+      return sizes;
+    };
+    const urls = manyRows(2 * BATCH_SIZE + 1);
+    const file: Item = { kind: 'file', line: 1, text: '', file: { ...NO_DETAILS, sha256: '0'.repeat(64) } };
+    assert.deepEqual(await sizesOf(urls), [2 * BATCH_SIZE, 1]);
+    assert.deepEqual(await sizesOf([file, ...urls]), [BATCH_SIZE - 1, BATCH_SIZE + 2]);
   });
 
   test('an error of the store ends the import, and its message is stored', async (t) => {

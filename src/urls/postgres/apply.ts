@@ -69,7 +69,10 @@ export function createApply(db: Database, backfillFamilies: () => Promise<void>)
 /** For the thread that writes an import. */
 export function createApplyPacked(db: Database) {
   const apply = createApplyGroups(db, createBackfillFamilies(db));
-  return (packed: PackedGroups, listing?: Listing) => apply([...unpackGroups(packed, sliceToByteText)], listing);
+  return ({ values, texts, bytes }: PackedGroups, listing?: Listing) => {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return apply([...unpackGroups({ values, texts, bytes: buffer }, sliceToByteText)], listing);
+  };
 }
 
 /**

@@ -58,7 +58,8 @@ export async function putSightings(
   added: ReadonlySet<number>,
 ): Promise<void> {
   const { true: newUrls = [], false: known = [] } = Object.groupBy(online, (one) => `${one.isNewUrl}` as const);
-  const first = columns(2, firstTimes(online, added), (row) => row);
+  const times = firstTimes(online, added);
+  const first = columns(2, times, (row) => row);
   const names = newestOfDays(addresses);
   const put = (sql: string, sightings: readonly Sighting[]) =>
     runRows(session, sql, sightings, ({ urlId, domainId, hostId, span }) => [urlId, domainId, hostId, span.lastTs]);
@@ -66,8 +67,8 @@ export async function putSightings(
   await inOrder([
     () => put(ADD_SIGHTINGS, newUrls),
     () => put(PUT_SIGHTINGS, known),
-    async () => first[0]?.length && session.query(LOCK_DOMAINS, first),
-    async () => first[0]?.length && session.run(SET_FIRST, first),
+    async () => times.length > 0 && session.query(LOCK_DOMAINS, first),
+    async () => times.length > 0 && session.run(SET_FIRST, first),
     () =>
       runRows(session, PUT_ADDRESSES, names, ({ domainId, hostId, ip, ts }) => [domainId, hostId, ip, dayOf(ts), ts]),
   ]);
