@@ -14,6 +14,7 @@ type Tasks = {
   fail(): never;
   exit(): never;
   data(): unknown;
+  untilClosed(): Promise<string>;
   thread(): { threadId: number; closed: number };
 };
 
@@ -35,6 +36,7 @@ function tasksFile(t: TestContext): URL {
     import { serveTasks } from ${JSON.stringify(THREAD)};
     import { AppError } from ${JSON.stringify(ERRORS)};
     let closed = 0;
+    const ended = Promise.withResolvers();
     serveTasks((data) => {
       if (data === 'wrong') throw new AppError('damaged', 'it is damaged');
       const tasks = {
@@ -43,9 +45,10 @@ function tasksFile(t: TestContext): URL {
         fail() { throw new TypeError('a defect'); },
         exit: () => process.exit(7),
         data: () => data,
+        untilClosed: () => ended.promise,
         thread: () => ({ threadId, closed }),
       };
-      return { tasks, close: () => closed++ };
+      return { tasks, close: () => closed++, closeAtOnce: () => ended.resolve('closed') };
     });`,
   );
   return pathToFileURL(file);
@@ -55,6 +58,14 @@ test('a task receives its arguments and returns its result', async (t) => {
   const thread = startTasks(t, { path: 'x' });
   assert.deepEqual(await Promise.all([thread.call('add', 1, 2), thread.call('add', 3, 4)]), [3, 7]);
   assert.deepEqual(await thread.call('data'), { path: 'x' });
+});
+
+test('what is closed at once does not wait for a task that has begun, whose result still arrives', async (t) => {
+  const thread = startTasks(t);
+  const begun = thread.call('untilClosed');
+  await thread.call('add', 1, 2);
+  await thread.close();
+  assert.equal(await begun, 'closed');
 });
 
 test('an AppError keeps its class, its code and its message; other errors arrive unchanged', async (t) => {

@@ -18,7 +18,7 @@ const SETTINGS = { fsync: 'on', full_page_writes: 'on', autovacuum: 'on', shared
 /**
  * The rate of `urlwarden import` into a new database of PostgreSQL, and of the same file once more; program and server on this
  * machine. The server of the machine if there is one, and after it has imported other data: a new server creates the files of
- * its log and gets its memory from the system during the first import, which takes it a quarter longer.
+ * its log and gets its memory from the system during the first import, for which it takes a quarter more processor time.
  */
 export const scaledImport: Row = {
   name: 'scaled-import',

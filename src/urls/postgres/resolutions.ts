@@ -69,10 +69,10 @@ export async function readResolutions(
   function apply({ urlId, ts, ip, asn }: UrlAddress): void {
     const key = keyOf({ urlId, ts, ip });
     const old = resolutions.get(key);
-    const merged = old === undefined ? null : mergeResolution(old, { ts, asn });
-    if (merged?.isChanged === false) return;
+    const merged = old === undefined ? { ts, asn, isChanged: true } : mergeResolution(old, { ts, asn });
+    if (!merged.isChanged) return;
     changes++;
-    resolutions.set(key, { urlId, ip, ts: merged?.ts ?? ts, asn: merged === null ? asn : merged.asn, isChanged: true });
+    resolutions.set(key, { urlId, ip, ts: merged.ts, asn: merged.asn, isChanged: true });
   }
 
   return {
