@@ -1,4 +1,5 @@
 import type postgres from 'postgres';
+import { arrayLiteral, type Scalar } from './array-literal.ts';
 import type { ClientCounts } from './clients.ts';
 import { openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
 import {
@@ -11,7 +12,7 @@ import {
   isTimeout,
   noResponse,
 } from './faults.ts';
-import { arrayLiteral, type Param, type Scalar } from './parameters.ts';
+import type { Param } from './parameters.ts';
 
 /** Where statements run: the pool, or the one connection of a transaction. */
 export type Session = {

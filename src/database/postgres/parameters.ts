@@ -1,43 +1,16 @@
-import { toHex } from '../../core/byte-text.ts';
+import { arrayLiteral, type Scalar } from './array-literal.ts';
 
 /** The parameters of a statement. Arrays are for `unnest($1::bigint[])`. */
-export type Scalar = string | number | boolean | null | Uint8Array;
 export type Param = Scalar | readonly Scalar[];
-
-/**
- * An array literal of PostgreSQL. The driver would infer the type of an array from its first element; for a text the
- * server infers it from the statement.
- */
-export function arrayLiteral(values: readonly Scalar[]): string {
-  let literal = '{';
-  for (let i = 0; i < values.length; i++) literal = appended(literal, i, values[i] as Scalar);
-  return `${literal}}`;
-}
-
-/** One string that grows: an array of elements to join takes twice as long. The comma first: most elements are short. */
-function appended(literal: string, index: number, value: Scalar): string {
-  return literal + (index === 0 ? element(value) : `,${element(value)}`);
-}
-
-function element(value: Scalar): string {
-  if (typeof value === 'number') return `${value}`;
-  if (value === null) return 'null';
-  if (value instanceof Uint8Array) return `"\\\\x${toHex(value)}"`;
-  if (typeof value !== 'string') return String(value);
-  return SPECIAL.test(value) ? `"${value.replace(EACH_SPECIAL, '\\$&')}"` : `"${value}"`;
-}
-
-const SPECIAL = /["\\]/;
-const EACH_SPECIAL = /["\\]/g;
 
 /** Rows as one array per column, for `unnest`: the number of parameters does not depend on the number of rows. */
 export function columns<Item>(count: number, items: readonly Item[], rowOf: (item: Item) => Scalar[]): string[] {
-  const literals: string[] = Array(count).fill('{');
+  const values = Array.from({ length: count }, () => new Array<Scalar>(items.length));
   for (let i = 0; i < items.length; i++) {
     const row = rowOf(items[i] as Item);
-    for (let c = 0; c < count; c++) literals[c] = appended(literals[c] as string, i, row[c] ?? null);
+    for (let c = 0; c < count; c++) (values[c] as Scalar[])[i] = row[c] ?? null;
   }
-  return literals.map((literal) => `${literal}}`);
+  return values.map(arrayLiteral);
 }
 
 /**

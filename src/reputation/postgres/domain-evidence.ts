@@ -1,8 +1,9 @@
 import { DOMAIN_KINDS } from '../../core/evidence.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import {
   type EvidenceGroup,
   type EvidenceRow,

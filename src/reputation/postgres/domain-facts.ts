@@ -1,7 +1,8 @@
 import { NAME_LIST_KINDS } from '../../core/evidence.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import { type FactRows, mergeWhois, type WhoisRow } from '../domain-rules.ts';
 import { idOf, type TextIds, type WithIds } from './domain-evidence.ts';
 

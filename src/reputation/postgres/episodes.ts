@@ -1,11 +1,12 @@
 import { toBytes } from '../../core/byte-text.ts';
 import { foldFamily } from '../../core/text.ts';
 import { createChangeRecorder } from '../../database/changes.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { familyIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import { forEachListing, type ListingEvidenceRow, NO_FAMILY, spanOf } from '../episode-rows.ts';
 import {
   type Episode,

@@ -1,7 +1,8 @@
 import type { StatusObservation } from '../../core/observation.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
-import { columns, runRows, type Scalar, unnested } from '../../database/postgres/parameters.ts';
+import { columns, runRows, unnested } from '../../database/postgres/parameters.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
