@@ -52,45 +52,67 @@ export function packGroups(groups: readonly UrlGroup[]): PackedGroups {
   return { values, texts: [...texts.keys()], bytes };
 }
 
+/** The functions below are those of the module, not of a call: V8 compiles a function again after its last closure is gone. */
+type Cursor<Bytes> = PackedGroups & {
+  at: number;
+  byteAt: number;
+  slice: (bytes: Uint8Array, from: number, to: number) => Bytes;
+};
+
 /** `slice`: keys and addresses in the form that the engine takes. */
 export function* unpackGroups<Bytes>(
   { values, texts, bytes }: PackedGroups,
-  slice: (bytes: Uint8Array, from: number, to: number) => Bytes,
+  slice: Cursor<Bytes>['slice'],
 ): Generator<GroupOf<Bytes>> {
-  let [at, byteAt] = [0, 0];
-  const next = <T>() => values[at++] as T;
-  const nextText = <T extends string>() => texts[values[at++] as number] as T;
-  const nextBytes = (length: number) => {
-    byteAt += length;
-    return slice(bytes, byteAt - length, byteAt);
-  };
-  const nextPayload = (): ObservedPayload => {
-    const [ts, sha256, family] = [next<number>(), next<string | null>(), next<number | null>()];
-    const [mimeType, fileType, fileExt] = [next<string | null>(), next<string | null>(), next<string | null>()];
-    const [fileSize, fileName] = [next<number | null>(), next<string | null>()];
-    const named = family === null ? null : (texts[family] as string);
-    return { ts, sha256, family: named, mimeType, fileType, fileExt, fileSize, fileName };
-  };
-  const nextStatus = (): StatusObservation => {
-    return { ts: next(), status: nextText(), removal: nextText(), reporter: nextText() };
-  };
-  const nextAddress = (): [number, Bytes, number | null] => [next(), nextBytes(IP_BYTES), next()];
-  while (at < values.length) {
-    const key = nextBytes(URL_KEY_BYTES);
-    const [url, host] = [next<string>(), next<string>()];
-    const [payloadCount, tagCount] = [next<number>(), next<number>()];
-    const [statusCount, addressCount] = [next<number>(), next<number>()];
-    const payloads = listOf(payloadCount, nextPayload);
-    const tags = listOf(tagCount, nextText<string>);
-    const statuses = listOf(statusCount, nextStatus);
-    const addresses = listOf(addressCount, nextAddress);
-    yield { key, url, host, statuses, payloads, addresses, tags };
-  }
+  const cursor: Cursor<Bytes> = { values, texts, bytes, slice, at: 0, byteAt: 0 };
+  while (cursor.at < values.length) yield nextGroup(cursor);
+}
+
+function nextGroup<Bytes>(cursor: Cursor<Bytes>): GroupOf<Bytes> {
+  const key = nextBytes(cursor, URL_KEY_BYTES);
+  const [url, host] = [next<string>(cursor), next<string>(cursor)];
+  const [payloadCount, tagCount] = [next<number>(cursor), next<number>(cursor)];
+  const [statusCount, addressCount] = [next<number>(cursor), next<number>(cursor)];
+  const payloads = nextList(cursor, payloadCount, nextPayload);
+  const tags = nextList(cursor, tagCount, nextText<string>);
+  const statuses = nextList(cursor, statusCount, nextStatus);
+  const addresses = nextList(cursor, addressCount, nextAddress<Bytes>);
+  return { key, url, host, statuses, payloads, addresses, tags };
 }
 
 /** With no places to spare: V8 reserves 17 for a list that `push` has begun. Most have one or two, and live as long as the batch. */
-function listOf<T>(length: number, next: () => T): T[] {
+function nextList<T, Bytes>(cursor: Cursor<Bytes>, length: number, nextOf: (cursor: Cursor<Bytes>) => T): T[] {
   const list = new Array<T>(length);
-  for (let i = 0; i < length; i++) list[i] = next();
+  for (let i = 0; i < length; i++) list[i] = nextOf(cursor);
   return list;
+}
+
+function nextPayload(cursor: Cursor<unknown>): ObservedPayload {
+  const [ts, sha256, family] = [next<number>(cursor), next<string | null>(cursor), next<number | null>(cursor)];
+  const [mimeType, fileType] = [next<string | null>(cursor), next<string | null>(cursor)];
+  const [fileExt, fileSize] = [next<string | null>(cursor), next<number | null>(cursor)];
+  const fileName = next<string | null>(cursor);
+  const named = family === null ? null : (cursor.texts[family] as string);
+  return { ts, sha256, family: named, mimeType, fileType, fileExt, fileSize, fileName };
+}
+
+function nextStatus(cursor: Cursor<unknown>): StatusObservation {
+  return { ts: next(cursor), status: nextText(cursor), removal: nextText(cursor), reporter: nextText(cursor) };
+}
+
+function nextAddress<Bytes>(cursor: Cursor<Bytes>): [ts: number, ip: Bytes, asn: number | null] {
+  return [next(cursor), nextBytes(cursor, IP_BYTES), next(cursor)];
+}
+
+function nextText<T extends string>(cursor: Cursor<unknown>): T {
+  return cursor.texts[next<number>(cursor)] as T;
+}
+
+function next<T>(cursor: Cursor<unknown>): T {
+  return cursor.values[cursor.at++] as T;
+}
+
+function nextBytes<Bytes>(cursor: Cursor<Bytes>, length: number): Bytes {
+  cursor.byteAt += length;
+  return cursor.slice(cursor.bytes, cursor.byteAt - length, cursor.byteAt);
 }
