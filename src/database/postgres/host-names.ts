@@ -1,7 +1,8 @@
+import type { Scalar } from './array-literal.ts';
 import type { Session } from './database.ts';
 import { TransactionConflict } from './faults.ts';
 import { inOrder } from './lock-order.ts';
-import { runRows, unnested } from './parameters.ts';
+import { asGiven, runRows, unnested } from './parameters.ts';
 import { createReservedIds, type Reservation } from './reserved-ids.ts';
 
 /** A host of a batch: the address that it is, or the name of its domain; both null for a public suffix. */
@@ -79,17 +80,18 @@ export function setIds(
   reserved: ReservedNames,
   ids: { hosts: number[]; domains: number[] },
 ): void {
-  for (const name of newDomains.sort()) domains.set(name, reservedId(name, reserved.domains, ids.domains));
+  const [domainIds, hostIds] = [ids.domains.values(), ids.hosts.values()];
+  for (const name of newDomains.sort()) domains.set(name, reservedId(name, reserved.domains, domainIds));
   for (const host of newHosts.sort()) {
     const domain = parts.get(host)?.domain ?? null;
     const domainId = domain === null ? null : (domains.get(domain) ?? null);
-    hosts.set(host, { id: reservedId(host, reserved.hosts, ids.hosts), domainId });
+    hosts.set(host, { id: reservedId(host, reserved.hosts, hostIds), domainId });
   }
 }
 
 /** Another transaction may have reserved one meanwhile. */
-function reservedId(text: string, reservation: Reservation, ids: number[]): number {
-  const id = reservation.find(text) ?? (ids.shift() as number);
+function reservedId(text: string, reservation: Reservation, ids: Iterator<number>): number {
+  const id = reservation.find(text) ?? (ids.next().value as number);
   reservation.reserve(text, id);
   return id;
 }
@@ -125,9 +127,9 @@ export function addNewDomains(
   { newDomains, domains }: HostNames,
   firstUrlTs: ReadonlyMap<string, number | null>,
 ): Promise<number> {
-  return runRows(session, ADD_DOMAINS, newDomains, (name) => {
-    return [domains.get(name) as number, name, firstUrlTs.get(name) ?? null];
-  });
+  const rows: Scalar[][] = [];
+  for (const name of newDomains) rows.push([domains.get(name) as number, name, firstUrlTs.get(name) ?? null]);
+  return runRows(session, ADD_DOMAINS, rows, asGiven);
 }
 
 const ADD_HOSTS = `insert into hosts (id, host, domain_id, ip) select ${unnested('bigint', 'text', 'bigint', 'bytea')}`;
@@ -137,8 +139,10 @@ export function addNewHosts(
   { newHosts, hosts }: HostNames,
   parts: ReadonlyMap<string, HostParts>,
 ): Promise<number> {
-  return runRows(session, ADD_HOSTS, newHosts, (host) => {
+  const rows: Scalar[][] = [];
+  for (const host of newHosts) {
     const { id, domainId } = hosts.get(host) as StoredHost;
-    return [id, host, domainId, parts.get(host)?.ip ?? null];
-  });
+    rows.push([id, host, domainId, parts.get(host)?.ip ?? null]);
+  }
+  return runRows(session, ADD_HOSTS, rows, asGiven);
 }

@@ -13,6 +13,9 @@ export function columns<Item>(count: number, items: readonly Item[], rowOf: (ite
   return values.map(arrayLiteral);
 }
 
+/** For rows that are arrays already. */
+export const asGiven = (row: Scalar[]): Scalar[] => row;
+
 /**
  * A select list that reads rows from arrays, one for each column: `$1` has the first type. For `from unnest(…)` the server first
  * copies each array into a table in its memory: a row of events takes 6.6 µs instead of 5.9.

@@ -17,9 +17,9 @@ import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import type { TimelineChange } from '../stored-timeline.ts';
 import { groupByUrl, type UrlGroup } from '../url-group.ts';
-import { addNewTimelines, putStatuses, type StatusUpdate, statusChanges } from './events.ts';
+import { addNewTimelines, putStatuses, statusChanges } from './events.ts';
 import { createBackfillFamilies, fillFiles, upsertFiles } from './files.ts';
-import { type ListedChanges, markListed, putListed } from './listings.ts';
+import { markListed, putListed } from './listings.ts';
 import { addUrls, type BatchUrl, firstSightings, type LockedBatch, lockBatch, setNewIds } from './locked-batch.ts';
 import { payloadChanges, putPayloads, readLast, urlPayloads } from './payloads.ts';
 import { impliedAddresses, readResolutions, type UrlAddress } from './resolutions.ts';
@@ -82,15 +82,24 @@ export function createApplyPacked(db: Database) {
 function createUrlOrder() {
   const running = new Set<{ keys: ReadonlySet<ByteText>; done: Promise<unknown> }>();
   return async <T>(groups: readonly UrlGroup[], work: () => Promise<T>): Promise<T> => {
-    const earlier = [...running].filter(({ keys }) => groups.some(({ key }) => keys.has(key)));
+    const earlier = [...running].filter(({ keys }) => hasOneOf(keys, groups));
     const done = Promise.allSettled(earlier.map((batch) => batch.done)).then(work);
-    const batch = { keys: new Set(groups.map(({ key }) => key)), done };
+    const batch = { keys: keysOf(groups), done };
     running.add(batch);
     return done.finally(() => running.delete(batch));
   };
 }
 
-const NOT_LISTED: ListedChanges = { rows: [], implied: new Map(), feeds: new Map() };
+function hasOneOf(keys: ReadonlySet<ByteText>, groups: readonly UrlGroup[]): boolean {
+  for (const { key } of groups) if (keys.has(key)) return true;
+  return false;
+}
+
+function keysOf(groups: readonly UrlGroup[]): Set<ByteText> {
+  const keys = new Set<ByteText>();
+  for (const { key } of groups) keys.add(key);
+  return keys;
+}
 
 async function applyGroups(
   session: Session,
@@ -101,45 +110,38 @@ async function applyGroups(
   const lock = createLock();
   const recorder = createChangeRecorder();
   const batch = await lockBatch(session, lock, groups, listing);
-  const { urls, names, parts } = batch;
+  const { urls, known, added, names, parts } = batch;
   if (listing !== undefined) await setNewIds(session, batch, reserved);
-  const listed = listing === undefined ? NOT_LISTED : await markUrlsListed(session, batch, listing);
+  const listed = listing === undefined ? [] : await markUrlsListed(session, batch, listing);
   const payloads = urlPayloads(batch);
-  const known = urls.filter(({ isNew }) => !isNew);
-  const updateOf = ({ id, hostId, isNew, group }: BatchUrl): StatusUpdate => {
-    return { urlId: id, hostId, isNew, statuses: group.statuses, implied: listed.implied.get(id) ?? null };
-  };
-  const knownUpdates = known.map(updateOf);
-  const impliedOf = ({ id, group }: BatchUrl) => impliedAddresses(id, group.url, listed.implied.get(id));
+  const ofKnown = { addresses: addressesOf(known), implied: impliedOf(known) };
   const [, changes, { files }, lastOf, resolutions] = await Promise.all([
     listing === undefined && setNewIds(session, batch, reserved),
-    statusChanges(session, knownUpdates, batch),
+    statusChanges(session, known, batch),
     lock({ files: () => upsertFiles(session, new Set(payloads.map(({ file }) => file))) }),
     readLast(session, payloads),
-    readResolutions(session, known.flatMap(addressesOf), known.flatMap(impliedOf)),
+    readResolutions(session, ofKnown.addresses, ofKnown.implied),
   ]);
-  const newUpdates = urls.filter(({ isNew }) => isNew).map(updateOf);
-  addNewTimelines(changes, newUpdates);
-  for (const url of urls) for (const address of addressesOf(url)) resolutions.apply(address);
-  resolutions.applyHosts(urls.flatMap(impliedOf));
-  const newUrls = new Set(newUpdates.map(({ urlId }) => urlId));
+  addNewTimelines(changes, added);
+  for (const addresses of [ofKnown.addresses, addressesOf(added)]) resolutions.apply(addresses);
+  resolutions.applyHosts([...ofKnown.implied, ...impliedOf(added)]);
   const payloadRows = payloadChanges(payloads, files, lastOf);
 
   const written = Promise.all([
     lock({ new_urls: () => addUrls(session, batch, changes, payloadRows.last) }),
-    putPayloads(session, payloadRows, { newUrls, recorder, lastOf }),
+    putPayloads(session, payloadRows, { recorder, lastOf }),
     fillFiles(session, files),
-    putStatuses(session, [...knownUpdates, ...newUpdates], changes, batch),
-    resolutions.write(newUrls),
+    putStatuses(session, urls, changes, batch),
+    resolutions.write(),
     putTags(session, urls, batch.tags),
-    putListed(session, listed.rows),
+    putListed(session, listed),
   ]);
   if (names.newHosts.length + names.newDomains.length > 0) {
     await written;
     await afterSameNames(session, names, reserved);
   }
-  const added: AddedNames = { hosts: new Set(names.newHosts), domains: new Set(names.newDomains) };
-  recordUrls(recorder, batch, changes, added);
+  const addedNames: AddedNames = { hosts: new Set(names.newHosts), domains: new Set(names.newDomains) };
+  recordUrls(recorder, batch, changes, addedNames);
   const addedIds = new Set(names.newDomains.map((name) => names.domains.get(name) as number));
   const [[, payloadsAdded]] = await Promise.all([
     written,
@@ -150,7 +152,7 @@ async function applyGroups(
     }),
     putChanges(session, recorder),
   ]);
-  return reportOf(changes, { urlsAdded: newUrls.size, payloadsAdded, resolutionsChanged: resolutions.changed() });
+  return reportOf(changes, { urlsAdded: added.length, payloadsAdded, resolutionsChanged: resolutions.changed() });
 }
 
 function reportOf(
@@ -167,35 +169,46 @@ function reportOf(
   return { ...counts, eventsChanged, newestEventTs };
 }
 
-function addressesOf({ id, group }: BatchUrl): UrlAddress[] {
-  return group.addresses.map(([ts, ip, asn]) => ({ urlId: id, ts, ip, asn }));
+/** As they were observed. */
+function addressesOf(urls: readonly BatchUrl[]): UrlAddress[] {
+  const addresses: UrlAddress[] = [];
+  for (const { id, isNew, group } of urls) {
+    for (const [ts, ip, asn] of group.addresses) addresses.push({ urlId: id, isNewUrl: isNew, ts, ip, asn });
+  }
+  return addresses;
+}
+
+function impliedOf(urls: readonly BatchUrl[]): UrlAddress[] {
+  const addresses: UrlAddress[] = [];
+  for (const url of urls) if (url.implied !== null) addresses.push(...impliedAddresses(url, url.group.url));
+  return addresses;
 }
 
 /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
 function recordUrls(
   recorder: ChangeRecorder,
-  { urls, parts }: LockedBatch,
+  { urls }: LockedBatch,
   changes: ReadonlyMap<number, TimelineChange>,
   added: AddedNames,
 ): void {
   for (const name of added.domains) recorder.domain(name, 'add');
-  for (const { id, hostId, group, isNew } of urls) {
+  for (const { id, hostId, group, parts, isNew } of urls) {
     const change = changes.get(id);
     if (isNew) recorder.url(id, 'add');
     else if (change?.isLastChanged) recorder.url(id, 'update');
     if (!change?.isSeenAgain) continue;
-    const { domain = null, ip = null } = parts.get(group.host) ?? {};
+    const { domain, ip } = parts;
     if (domain !== null) recorder.domain(domain, 'update');
     else if (ip !== null) recorder.addressHost(hostId, added.hosts.has(group.host) ? 'add' : 'update');
   }
 }
 
-function sightingsOf({ urls, parts, names }: LockedBatch, changes: ReadonlyMap<number, TimelineChange>): Sightings {
+function sightingsOf({ urls, names }: LockedBatch, changes: ReadonlyMap<number, TimelineChange>): Sightings {
   const sightings: Sightings = { online: [], addresses: [] };
-  for (const { id: urlId, isNew, hostId, group } of urls) {
+  for (const { id: urlId, isNew, hostId, group, parts } of urls) {
     const { host, addresses } = group;
-    const domainId = names.hosts.get(host)?.domainId ?? null;
-    if (domainId === null || parts.get(host)?.domain === null) continue;
+    const domainId = parts.domain === null ? null : (names.hosts.get(host)?.domainId ?? null);
+    if (domainId === null) continue;
     const span = onlineSpan(changes.get(urlId)?.upserts ?? []);
     if (span !== null) sightings.online.push({ urlId, isNewUrl: isNew, hostId, domainId, span });
     for (const [ts, ip] of addresses) sightings.addresses.push({ domainId, hostId, ip: toBytes(ip), ts });
@@ -203,12 +216,15 @@ function sightingsOf({ urls, parts, names }: LockedBatch, changes: ReadonlyMap<n
   return sightings;
 }
 
-function markUrlsListed(session: Session, { urls, reporters }: LockedBatch, listing: Listing) {
+/** Returns the rows to write, and sets how the implied offlines of the URLs change. */
+async function markUrlsListed(session: Session, { urls, reporters }: LockedBatch, listing: Listing) {
   const feedId = reporters.get(listing.feed) as number;
-  return markListed(
+  const listed = await markListed(
     session,
     urls.map(({ id }) => id),
     feedId,
     listing,
   );
+  for (const url of urls) url.implied = listed.implied.get(url.id) ?? null;
+  return listed.rows;
 }

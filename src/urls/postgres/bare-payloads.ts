@@ -57,7 +57,7 @@ const SET_LAST = `
 export async function correctLast(
   session: Session,
   urlIds: readonly number[],
-  added: ReadonlySet<number>,
+  added: readonly number[],
 ): Promise<void> {
-  if (urlIds.length > 0) await session.run(SET_LAST, [urlIds, [...added]]);
+  if (urlIds.length > 0) await session.run(SET_LAST, [urlIds, added]);
 }

@@ -1,8 +1,7 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import type { Ids } from '../../database/postgres/dictionaries.ts';
-import { columns, runRows, unnested } from '../../database/postgres/parameters.ts';
+import { asGiven, columns, runRows, unnested } from '../../database/postgres/parameters.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
@@ -18,7 +17,7 @@ import type { Entry, ImpliedChange } from '../timeline.ts';
 
 /** New observations and a new implied offline of a URL whose row is locked, or is added by this transaction. */
 export type StatusUpdate = {
-  urlId: number;
+  id: number;
   hostId: number;
   isNew: boolean;
   statuses: readonly StatusObservation[];
@@ -48,24 +47,24 @@ export async function statusChanges(session: Session, updates: readonly StatusUp
   const changes = new Map<number, TimelineChange>();
   const changing = updates.filter(({ statuses, implied }) => statuses.length > 0 || implied !== null);
   if (changing.length === 0) return changes;
-  const first = columns(2, changing, ({ urlId, statuses, implied }) => [urlId, firstChangeTs(statuses, implied)]);
+  const first = columns(2, changing, ({ id, statuses, implied }) => [id, firstChangeTs(statuses, implied)]);
   const rows = await session.query<TailRow>(TAILS, first);
   for (const [, removalId, reporterId, , , removal, reporter] of rows) {
     ids.removals.set(removal, removalId);
     ids.reporters.set(reporter, reporterId);
   }
   const tails = Map.groupBy(rows, ([urlId]) => urlId);
-  for (const { urlId, statuses, implied } of changing) {
-    const tail = (tails.get(urlId) ?? []).map(([, , , ...entry]) => toEntry(entry));
-    changes.set(urlId, timelineChange(tail, statuses, implied));
+  for (const { id, statuses, implied } of changing) {
+    const tail = (tails.get(id) ?? []).map(([, , , ...entry]) => toEntry(entry));
+    changes.set(id, timelineChange(tail, statuses, implied));
   }
   return changes;
 }
 
 /** Adds the timelines of new URLs, of which nothing is stored. */
 export function addNewTimelines(changes: Map<number, TimelineChange>, newUrls: readonly StatusUpdate[]): void {
-  for (const { urlId, statuses, implied } of newUrls) {
-    if (statuses.length > 0 || implied !== null) changes.set(urlId, timelineChange([], statuses, implied));
+  for (const { id, statuses, implied } of newUrls) {
+    if (statuses.length > 0 || implied !== null) changes.set(id, timelineChange([], statuses, implied));
   }
 }
 
@@ -94,32 +93,32 @@ export function putStatuses(
   session: Session,
   updates: readonly StatusUpdate[],
   changes: ReadonlyMap<number, TimelineChange>,
-  { reporters, removals }: { reporters: Ids; removals: Ids },
+  ids: EntryIds,
 ): Promise<unknown> {
-  const idOf = (ids: Ids, text: string) => ids.get(text) as number;
-  const deletes: [urlId: number, entry: Entry][] = [];
-  const adds: [urlId: number, hostId: number, entry: Entry][] = [];
-  const upserts: [urlId: number, hostId: number, entry: Entry][] = [];
-  const last: [urlId: number, entry: Entry | null][] = [];
-  for (const { urlId, hostId, isNew } of updates) {
-    const change = changes.get(urlId);
+  const { reporters, removals } = ids;
+  const [deletes, adds, upserts, last]: [Scalar[][], Scalar[][], Scalar[][], Scalar[][]] = [[], [], [], []];
+  for (const { id, hostId, isNew } of updates) {
+    const change = changes.get(id);
     if (change === undefined) continue;
-    for (const entry of change.deletes) deletes.push([urlId, entry]);
-    for (const entry of change.upserts) (isNew ? adds : upserts).push([urlId, hostId, entry]);
-    if (change.last !== undefined && !isNew) last.push([urlId, change.last]);
+    for (const entry of change.deletes) deletes.push([id, entry.ts, kindCode(entry)]);
+    for (const entry of change.upserts) {
+      const { ts, removal, reporter, confirmedTs } = entry;
+      const [removalId, reporterId] = [removals.get(removal) as number, reporters.get(reporter) as number];
+      (isNew ? adds : upserts).push([id, ts, kindCode(entry), hostId, removalId, reporterId, confirmedTs]);
+    }
+    if (change.last !== undefined && !isNew) last.push([id, ...lastColumns(change.last, ids)]);
   }
-  const entryRow = ([id, hostId, entry]: [urlId: number, hostId: number, entry: Entry]): Scalar[] => {
-    const { ts, removal, reporter, confirmedTs } = entry;
-    return [id, ts, kindCode(entry), hostId, idOf(removals, removal), idOf(reporters, reporter), confirmedTs];
-  };
   return Promise.all([
-    runRows(session, DELETE, deletes, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
-    runRows(session, ADD, adds, entryRow),
-    runRows(session, PUT, upserts, entryRow),
-    runRows(session, SET_LAST, last, ([id, entry]) =>
-      entry === null
-        ? [id, null, null, null, null]
-        : [id, entry.ts, kindCode(entry), idOf(removals, entry.removal), idOf(reporters, entry.reporter)],
-    ),
+    runRows(session, DELETE, deletes, asGiven),
+    runRows(session, ADD, adds, asGiven),
+    runRows(session, PUT, upserts, asGiven),
+    runRows(session, SET_LAST, last, asGiven),
   ]);
+}
+
+/** The last event in the row of a URL: time, kind, reason and reporter. */
+export function lastColumns(last: Entry | null | undefined, { reporters, removals }: EntryIds): Scalar[] {
+  if (!last) return [null, null, null, null];
+  const { ts, removal, reporter } = last;
+  return [ts, kindCode(last), removals.get(removal) as number, reporters.get(reporter) as number];
 }

@@ -223,7 +223,7 @@ async function backfillChunk(
           session,
           urlIds.map((urlId) => [urlId, noted[0]]),
         ),
-      () => correctLast(session, urlIds, new Set()),
+      () => correctLast(session, urlIds, []),
       () => putChanges(session, createChangeRecorder()),
     ]);
   }

@@ -195,11 +195,10 @@ async function takeOffline(
     () => session.query<UrlRow>(READ_LISTED_URLS, [urlIds]),
     () => markMissing(session, urlIds, feedId, ts),
   ]);
-  const urls = rows.map(([id, kind, hostId, url]) => ({ id, kind, hostId, url }));
-  const updates = urls.map(({ id, hostId }) => {
-    return { urlId: id, hostId, isNew: false, statuses: [], implied: listed.implied.get(id) ?? null };
+  const updates = rows.map(([id, kind, hostId, url]) => {
+    return { id, kind, hostId, url, isNew: false, statuses: [], implied: listed.implied.get(id) ?? null };
   });
-  const hostAddresses = urls.flatMap(({ id, url }) => impliedAddresses(id, url, listed.implied.get(id)));
+  const hostAddresses = updates.flatMap((update) => impliedAddresses(update, update.url));
   const texts = { reporters: listed.feeds, removals: new Map(removals) };
   const [changes, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
@@ -211,19 +210,16 @@ async function takeOffline(
   await Promise.all([
     putChanges(session, recorder),
     putStatuses(session, updates, changes, texts),
-    resolutions.write(NONE_NEW),
+    resolutions.write(),
     putListed(session, listed.rows),
   ]);
-  return urls.filter(({ id, kind }) => isOnline(kind) && !isOnline(kindAfter(kind, changes.get(id)))).length;
+  return updates.filter(({ id, kind }) => isOnline(kind) && !isOnline(kindAfter(kind, changes.get(id)))).length;
 }
 
 function kindAfter(kind: number | null, change: TimelineChange | undefined): number | null {
   if (change?.last === undefined) return kind;
   return change.last === null ? null : kindCode(change.last);
 }
-
-/** Of the URLs of a listing that is finished. */
-const NONE_NEW: ReadonlySet<number> = new Set();
 
 const FEED_ID = 'select id from reporters where text_key(name) = text_key($1)';
 

@@ -1,6 +1,8 @@
 import { toBytes, toByteText } from '../../core/byte-text.ts';
 import { hostParts } from '../../core/domain-name.ts';
+import type { StatusObservation } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { familyIds, type Ids, removalIds, reporterIds, tagIds } from '../../database/postgres/dictionaries.ts';
 import {
@@ -14,27 +16,31 @@ import {
   setIds,
 } from '../../database/postgres/host-names.ts';
 import type { Lock } from '../../database/postgres/lock-order.ts';
-import { runRows, unnested } from '../../database/postgres/parameters.ts';
+import { asGiven, runRows, unnested } from '../../database/postgres/parameters.ts';
 import { nextIds } from '../../database/postgres/reserved-ids.ts';
 import type { Listing } from '../store.ts';
-import { kindCode, type TimelineChange } from '../stored-timeline.ts';
+import type { TimelineChange } from '../stored-timeline.ts';
 import type { UrlGroup } from '../url-group.ts';
+import { lastColumns, type StatusUpdate } from './events.ts';
 
 /** A URL of a batch. Its row is locked until the end of the transaction, or this transaction adds it. */
-export type BatchUrl = {
+export type BatchUrl = StatusUpdate & {
   group: UrlGroup;
-  /** 0 for a new one until `setNewIds`. */
-  id: number;
-  hostId: number;
-  isNew: boolean;
+  parts: HostParts;
   /** Of the row, before the batch. */
   payloadTs: number | null;
   payloadFileId: number | null;
 };
 
-/** `parts` and `names` by host. The maps of reporters and reasons grow when stored entries are read. */
+/**
+ * `parts` and `names` by host. The maps of reporters and reasons grow when stored entries are read. The ids of new URLs, and those of
+ * their hosts, are 0 until `setNewIds`.
+ */
 export type LockedBatch = {
+  /** `known` and `added` together, in order of key. */
   urls: BatchUrl[];
+  known: BatchUrl[];
+  added: BatchUrl[];
   parts: ReadonlyMap<string, HostParts>;
   names: HostNames;
   reporters: Map<string, number>;
@@ -81,14 +87,28 @@ export async function lockBatch(
     findNames(session, texts.parts),
   ]);
   const stored = new Map(rows.map((row) => [toByteText(row[0]), row]));
-  const urls = groups.map((group): BatchUrl => {
+  const [urls, known, added]: [BatchUrl[], BatchUrl[], BatchUrl[]] = [[], [], []];
+  for (const group of groups) {
     const row = stored.get(group.key);
-    if (row === undefined) return { group, id: 0, hostId: 0, isNew: true, payloadTs: null, payloadFileId: null };
-    const [, id, hostId, payloadTs, payloadFileId] = row;
-    return { group, id, hostId, isNew: false, payloadTs, payloadFileId };
-  });
+    const [, id, hostId, payloadTs, payloadFileId] = row ?? NEW_ROW;
+    const url: BatchUrl = {
+      id,
+      hostId,
+      isNew: row === undefined,
+      statuses: group.statuses,
+      implied: null,
+      group,
+      parts: texts.parts.get(group.host) as HostParts,
+      payloadTs,
+      payloadFileId,
+    };
+    urls.push(url);
+    (url.isNew ? added : known).push(url);
+  }
   return {
     urls,
+    known,
+    added,
     parts: texts.parts,
     names,
     families,
@@ -97,6 +117,8 @@ export async function lockBatch(
     removals: new Map(removals),
   };
 }
+
+const NEW_ROW: UrlRow = [new Uint8Array(), 0, 0, null, null];
 
 function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
   const reporters = new Set(listing === undefined ? [] : [listing.feed]);
@@ -123,28 +145,29 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
  * adds one of the new URLs meanwhile, `addUrls` fails, and the batch is applied again.
  */
 export async function setNewIds(session: Session, batch: LockedBatch, reserved: ReservedNames): Promise<void> {
-  const { urls, names, parts } = batch;
-  const newUrls = urls.filter(({ isNew }) => isNew);
-  const ids = await nextIds(session, { urls: newUrls.length, ...countMissing(names, reserved) });
+  const { added, names, parts } = batch;
+  const ids = await nextIds(session, { urls: added.length, ...countMissing(names, reserved) });
   setIds(names, parts, reserved, ids);
-  for (const [i, url] of newUrls.entries()) {
+  for (const [i, url] of added.entries()) {
     url.id = ids.urls[i] as number;
     url.hostId = (names.hosts.get(url.group.host) as StoredHost).id;
   }
 }
 
 /** When URLs of each domain were first seen online in the batch; null: never. */
-export function firstSightings({ urls, parts }: LockedBatch): Map<string, number | null> {
+export function firstSightings({ urls }: LockedBatch): Map<string, number | null> {
   const first = new Map<string, number | null>();
-  for (const { group } of urls) {
-    const domain = parts.get(group.host)?.domain ?? null;
+  for (const { parts, statuses } of urls) {
+    const { domain } = parts;
     if (domain === null) continue;
-    const ts = group.statuses.find(({ status }) => status === 'online')?.ts ?? null;
+    const ts = statuses.find(isOnline)?.ts ?? null;
     const known = first.get(domain) ?? null;
     if (known === null || (ts !== null && ts < known)) first.set(domain, ts);
   }
   return first;
 }
+
+const isOnline = ({ status }: StatusObservation): boolean => status === 'online';
 
 // In order of key. With the last event and payload: an update would write the row and its entries in indexes again.
 const ADD_URLS = `
@@ -155,26 +178,15 @@ const ADD_URLS = `
 /** Adds the new URLs of a batch; returns how many there are. `lastPayloads`: by URL. */
 export function addUrls(
   session: Session,
-  { urls, removals, reporters }: LockedBatch,
+  { added, removals, reporters }: LockedBatch,
   changes: ReadonlyMap<number, TimelineChange>,
   lastPayloads: ReadonlyMap<number, { ts: number; fileId: number }>,
 ): Promise<number> {
-  const newUrls = urls.filter(({ isNew }) => isNew);
-  return runRows(session, ADD_URLS, newUrls, ({ id, hostId, group }) => {
-    const { key, url } = group;
-    const event = changes.get(id)?.last;
+  const rows: Scalar[][] = [];
+  for (const { id, hostId, group } of added) {
+    const last = lastColumns(changes.get(id)?.last, { removals, reporters });
     const payload = lastPayloads.get(id);
-    return [
-      id,
-      toBytes(key),
-      url,
-      hostId,
-      event?.ts ?? null,
-      event ? kindCode(event) : null,
-      event ? (removals.get(event.removal) as number) : null,
-      event ? (reporters.get(event.reporter) as number) : null,
-      payload?.ts ?? null,
-      payload?.fileId ?? null,
-    ];
-  });
+    rows.push([id, toBytes(group.key), group.url, hostId, ...last, payload?.ts ?? null, payload?.fileId ?? null]);
+  }
+  return runRows(session, ADD_URLS, rows, asGiven);
 }

@@ -1,6 +1,7 @@
 import type { ChangeRecorder } from '../../database/changes.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import { runRows, unnested } from '../../database/postgres/parameters.ts';
+import { asGiven, runRows, unnested } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, isBare, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
 import { addBare, correctLast, deleteBare } from './bare-payloads.ts';
 import { type FileUpdate, fileUpdate, type UpsertedFiles } from './files.ts';
@@ -25,7 +26,15 @@ export function urlPayloads({ urls, families }: LockedBatch): UrlPayload[] {
   return payloads;
 }
 
-type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: DetailColumns; isBare: boolean };
+type Row = {
+  urlId: number;
+  isNewUrl: boolean;
+  ts: number;
+  fileId: number;
+  familyId: number | null;
+  own: DetailColumns;
+  isBare: boolean;
+};
 
 // For URLs that this transaction adds.
 const ADD = `
@@ -47,7 +56,7 @@ const SET_LAST = `
 type PayloadChanges = {
   rows: Row[];
   /** The last payloads of URLs that get another one. */
-  last: Map<number, { ts: number; fileId: number }>;
+  last: Map<number, { ts: number; fileId: number; isNewUrl: boolean }>;
   /** Of payloads with a file: the URL had payloads before, some of them perhaps bare and of the same family. */
   toDelete: [urlId: number, familyId: number][];
 };
@@ -74,20 +83,20 @@ export async function readLast(session: Session, payloads: readonly UrlPayload[]
 
 export function payloadChanges(payloads: readonly UrlPayload[], files: UpsertedFiles, lastOf: LastOf): PayloadChanges {
   const rows = new Map<string, Row>();
-  const last = new Map<number, ServedFile & { fileId: number }>();
+  const last = new Map<number, ServedFile & { fileId: number; isNewUrl: boolean }>();
   /** Of payloads with a file, by URL and family. */
   const withFile = new Map<string, [urlId: number, familyId: number]>();
   for (const { url, ts, file, isBare, hasHash } of payloads) {
-    const { id: urlId } = url;
+    const { id: urlId, isNew: isNewUrl } = url;
     const { id: fileId, key, familyId, details } = files.fileOf(file);
     const place = `${urlId} ${ts} ${fileId}`;
     if (!rows.has(place)) {
       const own = isBare ? NO_DETAILS : ownDetails(file.given.details, details);
       const servedFamilyId = file.given.familyId ?? familyId;
-      rows.set(place, { urlId, ts, fileId, familyId: servedFamilyId, own, isBare });
+      rows.set(place, { urlId, isNewUrl, ts, fileId, familyId: servedFamilyId, own, isBare });
       if (hasHash && servedFamilyId !== null) withFile.set(`${urlId} ${servedFamilyId}`, [urlId, servedFamilyId]);
     }
-    if (isNewerPayload({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key, fileId });
+    if (isNewerPayload({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key, fileId, isNewUrl });
   }
   const toDelete = [...withFile.values()].filter(([urlId]) => lastOf(urlId) !== null);
   return { rows: [...rows.values()], last, toDelete };
@@ -97,8 +106,6 @@ const NO_DETAILS: DetailColumns = [null, null, null, null, null];
 
 type PutOptions = {
   lastOf: LastOf;
-  /** URLs that this transaction adds. */
-  newUrls: ReadonlySet<number>;
   recorder: Pick<ChangeRecorder, 'url'>;
 };
 
@@ -109,42 +116,45 @@ type PutOptions = {
 export async function putPayloads(
   session: Session,
   { rows, last, toDelete }: PayloadChanges,
-  { lastOf, newUrls, recorder }: PutOptions,
+  { lastOf, recorder }: PutOptions,
 ): Promise<number> {
   if (rows.length === 0) return 0;
-  const bare = rows.filter(({ isBare }) => isBare);
-  const others = rows.filter(({ isBare }) => !isBare);
-  const given = new Set(others.map(({ urlId }) => urlId));
-  const isChecked = ({ urlId }: Row) => lastOf(urlId) !== null || given.has(urlId);
-  const changedLast = [...last].filter(([urlId]) => !newUrls.has(urlId));
-  for (const [urlId] of changedLast) recorder.url(urlId, 'update');
-  const corrected = new Set(
-    [...toDelete, ...bare.filter(isChecked).map(({ urlId }) => [urlId] as const)].map(([id]) => id),
-  );
-  const isOfNewUrl = ({ urlId }: Row) => newUrls.has(urlId);
-  const put = (sql: string, some: readonly Row[]) =>
-    runRows(session, sql, some, ({ urlId, ts, fileId, familyId, own }) => [urlId, ts, fileId, familyId, ...own]);
-  const isSimple = (row: Row) => isOfNewUrl(row) && !isChecked(row);
+  /** URLs with a payload that is not bare. */
+  const given = new Set<number>();
+  for (const { urlId, isBare } of rows) if (!isBare) given.add(urlId);
+  /** Bare payloads of new URLs that have no other ones, and all other bare ones. */
+  const [only, bare]: [Row[], Row[]] = [[], []];
+  const [ofNewUrls, ofKnownUrls]: [Row[], Row[]] = [[], []];
+  for (const row of rows) {
+    if (!row.isBare) (row.isNewUrl ? ofNewUrls : ofKnownUrls).push(row);
+    else (row.isNewUrl && !given.has(row.urlId) ? only : bare).push(row);
+  }
+  const changedLast: Scalar[][] = [];
+  for (const [urlId, { ts, fileId, isNewUrl }] of last) {
+    if (isNewUrl) continue;
+    changedLast.push([urlId, ts, fileId]);
+    recorder.url(urlId, 'update');
+  }
+  const checked = bare.filter(({ urlId }) => given.has(urlId) || lastOf(urlId) !== null);
+  const corrected = new Set([...toDelete.map(([urlId]) => urlId), ...checked.map(({ urlId }) => urlId)]);
+  const added = checked.filter(({ isNewUrl }) => isNewUrl).map(({ urlId }) => urlId);
   // In this order, which the server keeps: a bare payload is added only if no other one makes it unnecessary.
-  const [ofNewUrls, ofKnownUrls, simple, checked] = await Promise.all([
-    put(ADD, others.filter(isOfNewUrl)),
-    put(
-      PUT,
-      others.filter((row) => !isOfNewUrl(row)),
-    ),
-    addSimple(session, bare.filter(isSimple)),
-    addBare(
-      session,
-      bare.filter((row) => !isSimple(row)),
-    ),
-    runRows(session, SET_LAST, changedLast, ([urlId, { ts, fileId }]) => [urlId, ts, fileId]),
+  const [countOfNewUrls, countOfKnownUrls, countOfOnly, countOfBare] = await Promise.all([
+    runRows(session, ADD, ofNewUrls, toRow),
+    runRows(session, PUT, ofKnownUrls, toRow),
+    runRows(session, ADD_BARE, only, toBareRow),
+    addBare(session, bare),
+    runRows(session, SET_LAST, changedLast, asGiven),
     deleteBare(session, toDelete),
-    correctLast(session, [...corrected], newUrls),
+    correctLast(session, [...corrected], added),
   ]);
-  return ofNewUrls + ofKnownUrls + simple + checked;
+  return countOfNewUrls + countOfKnownUrls + countOfOnly + countOfBare;
 }
 
-/** Bare payloads of new URLs that have no other ones. */
-function addSimple(session: Session, rows: readonly Row[]): Promise<number> {
-  return runRows(session, ADD_BARE, rows, ({ urlId, ts, fileId, familyId }) => [urlId, ts, fileId, familyId]);
+function toRow({ urlId, ts, fileId, familyId, own }: Row): Scalar[] {
+  return [urlId, ts, fileId, familyId, ...own];
+}
+
+function toBareRow({ urlId, ts, fileId, familyId }: Row): Scalar[] {
+  return [urlId, ts, fileId, familyId];
 }

@@ -1,13 +1,14 @@
 import { type ByteText, toBytes, toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
+import type { Scalar } from '../../database/postgres/array-literal.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns, runRows, unnested } from '../../database/postgres/parameters.ts';
 import { hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 import { bucketOf } from '../store.ts';
-import type { ImpliedChange } from '../timeline.ts';
+import type { StatusUpdate } from './events.ts';
 
 /** An address of a URL whose row is locked, or is added by this transaction. */
-export type UrlAddress = { urlId: number; ts: number; ip: ByteText; asn: number | null };
+export type UrlAddress = { urlId: number; isNewUrl: boolean; ts: number; ip: ByteText; asn: number | null };
 
 type ReadResolution = UrlAddress & { isChanged: boolean };
 type Row = [urlId: number, ip: Uint8Array, ts: number, asn: number | null];
@@ -31,12 +32,11 @@ const PUT = `${ADD}
   on conflict (url_id, ip, day) do update set ts = excluded.ts, asn = coalesce(excluded.asn, resolutions.asn)`;
 
 type Resolutions = {
-  apply(address: UrlAddress): void;
+  apply(addresses: readonly UrlAddress[]): void;
   /** With the networks of the newest resolutions of these URLs and addresses. After `apply`. */
   applyHosts(addresses: readonly UrlAddress[]): void;
   changed(): number;
-  /** `newUrls`: those that this transaction adds. */
-  write(newUrls: ReadonlySet<number>): Promise<unknown>;
+  write(): Promise<unknown>;
 };
 
 /**
@@ -66,38 +66,40 @@ export async function readResolutions(
   const resolutions = new Map(found.map(toResolution).map((one) => [keyOf(one), one]));
   let changes = 0;
 
-  function apply({ urlId, ts, ip, asn }: UrlAddress): void {
+  function applyOne({ urlId, isNewUrl, ts, ip, asn }: UrlAddress): void {
     const key = keyOf({ urlId, ts, ip });
     const old = resolutions.get(key);
     const merged = old === undefined ? { ts, asn, isChanged: true } : mergeResolution(old, { ts, asn });
     if (!merged.isChanged) return;
     changes++;
-    resolutions.set(key, { urlId, ip, ts: merged.ts, asn: merged.asn, isChanged: true });
+    resolutions.set(key, { urlId, isNewUrl, ip, ts: merged.ts, asn: merged.asn, isChanged: true });
   }
 
   return {
-    apply,
+    apply(given) {
+      for (const address of given) applyOne(address);
+    },
     applyHosts(hosts) {
       if (hosts.length === 0) return;
       const newest = newestOf([...newestFound.map(toResolution), ...resolutions.values()]);
-      for (const address of hosts) apply({ ...address, asn: newest.get(placeOf(address))?.asn ?? null });
+      for (const address of hosts) applyOne({ ...address, asn: newest.get(placeOf(address))?.asn ?? null });
     },
     changed: () => changes,
-    async write(newUrls) {
+    async write() {
       const added: ReadResolution[] = [];
       const known: ReadResolution[] = [];
-      for (const one of resolutions.values()) if (one.isChanged) (newUrls.has(one.urlId) ? added : known).push(one);
-      const put = (sql: string, some: readonly ReadResolution[]) =>
-        runRows(session, sql, some, ({ urlId, ip, ts, asn }) => {
-          return [urlId, toBytes(ip), dayOf(ts), ts, bucketOf(ts), asn];
-        });
-      await Promise.all([put(ADD, added), put(PUT, known)]);
+      for (const one of resolutions.values()) if (one.isChanged) (one.isNewUrl ? added : known).push(one);
+      await Promise.all([runRows(session, ADD, added, toRow), runRows(session, PUT, known, toRow)]);
     },
   };
 }
 
+function toRow({ urlId, ip, ts, asn }: ReadResolution): Scalar[] {
+  return [urlId, toBytes(ip), dayOf(ts), ts, bucketOf(ts), asn];
+}
+
 function toResolution([urlId, ip, ts, asn]: Row): ReadResolution {
-  return { urlId, ip: toByteText(ip), ts, asn, isChanged: false };
+  return { urlId, isNewUrl: false, ip: toByteText(ip), ts, asn, isChanged: false };
 }
 
 /** By URL and address. */
@@ -119,8 +121,8 @@ function placeOf({ urlId, ip }: Pick<UrlAddress, 'urlId' | 'ip'>): string {
 }
 
 /** A URL whose host is an address gets a resolution for every event, also for an implied offline. */
-export function impliedAddresses(urlId: number, url: string, change: ImpliedChange | undefined): UrlAddress[] {
-  if (!change?.after) return [];
+export function impliedAddresses({ id, isNew, implied }: StatusUpdate, url: string): UrlAddress[] {
+  if (!implied?.after) return [];
   const ip = hostAddress(url);
-  return ip === null ? [] : [{ urlId, ts: change.after.ts, ip: toByteText(ip), asn: null }];
+  return ip === null ? [] : [{ urlId: id, isNewUrl: isNew, ts: implied.after.ts, ip: toByteText(ip), asn: null }];
 }
