@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { arrayLiteral, type Scalar } from '../../src/database/postgres/array-literal.ts';
+import { arrayLiteral, type Scalar, START_BYTES } from '../../src/database/postgres/array-literal.ts';
 import { openDatabase } from '../../src/database/postgres/database.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 
@@ -23,7 +23,15 @@ test('a literal may be longer than those before it, and those after it are not c
   for (const length of [1, 300_000, 2, 3_000_000, 1]) {
     assert.equal(arrayLiteral(['é'.repeat(length), 1]), `{"${'é'.repeat(length)}",1}`);
     assert.equal(arrayLiteral(Array(length).fill(7)), `{${Array(length).fill(7).join()}}`);
+    assert.equal(arrayLiteral(Array(length).fill(null)), `{${Array(length).fill('null').join()}}`);
     assert.equal(arrayLiteral([new Uint8Array(length), null]), `{"\\\\x${'00'.repeat(length)}",null}`);
+  }
+});
+
+test('a literal of any length near that of the memory in which it is written', () => {
+  for (let length = START_BYTES / 2 - 20; length <= START_BYTES / 2; length++) {
+    assert.equal(arrayLiteral([new Uint8Array(length)]), `{"\\\\x${'00'.repeat(length)}"}`);
+    assert.equal(arrayLiteral(['a'.repeat(2 * length)]), `{"${'a'.repeat(2 * length)}"}`);
   }
 });
 

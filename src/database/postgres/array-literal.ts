@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer';
 
 export type Scalar = string | number | boolean | null | Uint8Array;
 
-const START_BYTES = 256 * 1024;
+export const START_BYTES = 256 * 1024;
 /** A literal of a batch has up to 300 kB; one of long texts may have many megabytes. */
 const KEPT_BYTES = 1024 * 1024;
 
