@@ -137,8 +137,16 @@ function toTags(given: readonly string[]): readonly string[] | string {
   return tags.length > MAX_TAGS ? `tags: at most ${MAX_TAGS} tags` : tags;
 }
 
+/** Not more of them than are needed to say that they are too many. */
 function distinctTags(given: readonly string[]): string[] {
-  return [...new Set(given.map((tag) => tag.trim()))].filter((tag) => tag !== '');
+  const tags: string[] = [];
+  for (const text of given) {
+    const tag = text.trim();
+    if (tag === '' || tags.includes(tag)) continue;
+    tags.push(tag);
+    if (tags.length > MAX_TAGS) break;
+  }
+  return tags;
 }
 
 /** Why a tag cannot be stored; null if it can. */

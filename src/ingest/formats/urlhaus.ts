@@ -87,9 +87,9 @@ function readUrlRow(row: UrlRow): ParsedRow {
   const reporter = row.reporter ?? '';
   const lastTs = parseUtc(row.lastOnline);
   const tags = toTags(row.tags);
-  const inputs: ObservationInput[] = [
-    { ts: addedTs, url, status: 'online', reporter, ...(tags.length > 0 && { tags }) },
-  ];
+  const first: ObservationInput = { ts: addedTs, url, status: 'online', reporter };
+  if (tags.length > 0) first.tags = tags;
+  const inputs = [first];
   if (lastTs !== null && lastTs !== addedTs) inputs.push({ ts: lastTs, url, status: 'online', reporter });
   if (row.urlStatus === 'offline') inputs.push({ ts: lastTs ?? addedTs, url, status: 'offline', reporter });
   return { inputs };
