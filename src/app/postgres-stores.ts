@@ -16,10 +16,9 @@ import { createUsageStore } from '../limits/postgres/usage.ts';
 import type { PoolLoad } from '../metrics/database-gauges.ts';
 import { createReputationStore } from '../reputation/postgres/store.ts';
 import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
-import { packGroups } from '../urls/packed-groups.ts';
+import { packBatch } from '../urls/packed-groups.ts';
 import { createUrlStore } from '../urls/postgres/store.ts';
 import type { UrlStore } from '../urls/store.ts';
-import { groupByUrl } from '../urls/url-group.ts';
 import type { WriterData, Writes } from './postgres-writer.ts';
 
 type PostgresOptions = {
@@ -88,7 +87,7 @@ function openImportWriter(data: WriterData) {
   setFlagsFromString(`--max-semi-space-size=${WRITER_NEW_SPACE_MB}`); // of threads that start from now on
   const writer = createWorkerThread<Writes>(WRITER, data);
   const store: Pick<UrlStore, 'apply' | 'importBatches'> = {
-    apply: (observations, listing) => writer.call('apply', packGroups(groupByUrl(observations)), listing),
+    apply: (batch, listing) => writer.call('apply', packBatch(batch), listing),
     importBatches: { size: IMPORT_BATCH_SIZE, inFlight: data.connections },
   };
   return { store, close: writer.close };

@@ -1,13 +1,16 @@
 import { openDatabase } from '../database/postgres/database.ts';
 import { serveTasks } from '../threads/worker-thread.ts';
-import { createApplyPacked } from '../urls/postgres/apply.ts';
+import { createApply } from '../urls/postgres/apply.ts';
+import { createBackfillFamilies } from '../urls/postgres/files.ts';
 
 // The entry file of the thread that writes the URLs of an import, while the main thread reads the next rows.
 
 /** What the thread opens. */
 export type WriterData = { url: string; connections: number };
 
-const createWrites = (db: ReturnType<typeof openDatabase>) => ({ apply: createApplyPacked(db) });
+const createWrites = (db: ReturnType<typeof openDatabase>) => ({
+  apply: createApply(db, createBackfillFamilies(db)),
+});
 
 export type Writes = ReturnType<typeof createWrites>;
 

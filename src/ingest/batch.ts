@@ -11,6 +11,8 @@ import {
 } from '../core/observation.ts';
 import { flatText, foldFamily } from '../core/text.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
+import { type PackedGroups, packGroups } from '../urls/packed-groups.ts';
+import { createUrlGroups } from '../urls/url-group.ts';
 import {
   type EvidenceInput,
   type EvidenceRules,
@@ -28,12 +30,9 @@ import type { FamiliesOfTags } from './tag-families.ts';
 export type Batch = {
   /** Input rows, rejected ones included. */
   rows: number;
-  observations: Observation[];
-  /**
-   * Payloads with nothing but a family, which the tags of the observations name. Not counted in the size of a batch: which
-   * rows are in one batch must not depend on the families that are known.
-   */
-  fromTags: Observation[];
+  urls: PackedGroups;
+  /** Of the URLs, without the payloads that tags name. */
+  observations: ObservationCounts;
   files: FileReport[];
   listings: ListingEvidence[];
   domains: DomainEvidence[];
@@ -50,6 +49,24 @@ export type Batch = {
   listEnd: Extract<Item, { kind: 'list_end' }> | null;
 };
 
+export type ObservationCounts = {
+  all: number;
+  online: number;
+  /** With another status. */
+  other: number;
+  /** The newest time of a status; null if there is none. */
+  newestTs: number | null;
+};
+
+/** The batch that is collected. Its observations are in groups, which take less memory while the others are read. */
+type OpenBatch = Omit<Batch, 'urls'> & {
+  /**
+   * Payloads with nothing but a family, which the tags of the observations name. Not counted in the size of a batch: which
+   * rows are in one batch must not depend on the families that are known.
+   */
+  fromTags: Observation[];
+};
+
 export type ListedUrl = Pick<Observation, 'url' | 'host'>;
 
 /** The AS number of an address; null if unknown. */
@@ -61,14 +78,18 @@ type BatcherOptions = {
   lookupAsn: LookupAsn | undefined;
   /** The source is a complete listing. */
   isListing: boolean;
+  /** Nothing is written: URLs are only counted, which takes half the time. */
+  isDryRun?: boolean;
   /** Absent: tags give no families. */
   familiesOf?: FamiliesOfTags | undefined;
 };
 
 /** Collects the rows of a source; `take` returns the collected batch and starts the next one. */
-export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: BatcherOptions) {
+export function createBatcher(options: BatcherOptions) {
+  const { rules, lookupAsn, isListing, isDryRun = false, familiesOf } = options;
   const { nowTs } = rules;
   const normalize = createNormalizer();
+  const groups = createUrlGroups();
   let batch = emptyBatch();
   const returned = { rows: 0, rejected: 0 };
 
@@ -109,10 +130,11 @@ export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: Batch
         for (const address of parsed.observation.addresses) address.asn ??= lookupAsn(address.ip);
     }
     for (const observation of observations) {
-      batch.observations.push(observation);
+      if (!isDryRun) groups.add(observation);
+      countObservation(batch.observations, observation);
       recordTime(observation.ts);
     }
-    if (familiesOf !== undefined) addFamilyPayloads(batch.fromTags, observations, familiesOf);
+    if (familiesOf !== undefined && !isDryRun) addFamilyPayloads(batch.fromTags, observations, familiesOf);
     if (isListing) batch.listed.push(...onlineUrls(observations));
     return null;
   }
@@ -135,25 +157,26 @@ export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: Batch
   return {
     add,
     /** Number of records to write. */
-    size: () => batch.observations.length + batch.files.length + batch.rejects.length + evidenceOf(batch),
+    size: () => batch.observations.all + batch.files.length + batch.rejects.length + evidenceOf(batch),
     isOnlyUrls: () => isOnlyUrls(batch),
     /** Counts since the start of the import. */
     totals: () => ({ rows: returned.rows + batch.rows, rejected: returned.rejected + batch.rejects.length }),
     take(): Batch {
-      const full = batch;
+      const { fromTags, ...full } = batch;
+      for (const payload of fromTags) groups.add(payload);
       returned.rows += full.rows;
       returned.rejected += full.rejects.length;
       const { newestTs, endsInReject, listEnd } = full;
       batch = { ...emptyBatch(), newestTs, endsInReject, listEnd };
-      return full;
+      return { ...full, urls: packGroups(groups.take()) };
     },
   };
 }
 
-function emptyBatch(): Batch {
+function emptyBatch(): OpenBatch {
   return {
     rows: 0,
-    observations: [],
+    observations: { all: 0, online: 0, other: 0, newestTs: null },
     fromTags: [],
     files: [],
     listings: [],
@@ -170,26 +193,35 @@ function emptyBatch(): Batch {
 
 const EVIDENCE = ['listings', 'domains', 'facts', 'entries'] as const;
 
+type EvidenceOfBatch = Pick<Batch, (typeof EVIDENCE)[number]>;
+
 /** The number of pieces of evidence, facts and entries. */
-export function evidenceOf({ listings, domains, facts, entries }: Batch): number {
+export function evidenceOf({ listings, domains, facts, entries }: EvidenceOfBatch): number {
   return listings.length + domains.length + facts.length + entries.length;
 }
 
 /** Whether nothing is to be written but observations, and rejects. */
-export function isOnlyUrls(batch: Batch): boolean {
+export function isOnlyUrls(batch: OpenBatch | Batch): boolean {
   return batch.files.length + evidenceOf(batch) === 0;
 }
 
 /** The sources of the evidence; most facts have none. */
-export function sourcesOf({ listings, domains, facts, entries }: Batch): Set<string> {
+export function sourcesOf({ listings, domains, facts, entries }: EvidenceOfBatch): Set<string> {
   const names = new Set<string>();
   for (const list of [listings, domains, entries]) for (const { source } of list) names.add(source);
   for (const fact of facts) if (fact.kind === 'rank') names.add(fact.source);
   return names;
 }
 
+function countObservation(counts: ObservationCounts, { ts, status }: Observation): void {
+  counts.all++;
+  if (status === null) return;
+  counts[status === 'online' ? 'online' : 'other']++;
+  if (counts.newestTs === null || ts > counts.newestTs) counts.newestTs = ts;
+}
+
 /** Returns why it is refused, or null. */
-function addPiece(batch: Batch, input: EvidenceInput, rules: EvidenceRules): string | null {
+function addPiece(batch: EvidenceOfBatch, input: EvidenceInput, rules: EvidenceRules): string | null {
   switch (input.type) {
     case 'listing':
       return addOr(batch.listings, toListing(input, rules));

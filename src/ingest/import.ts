@@ -1,6 +1,5 @@
 import { type AppError, badRequest } from '../core/errors.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
-import type { Observation } from '../core/observation.ts';
 import { type Batch, createBatcher, evidenceOf, isOnlyUrls, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
 import type { EvidenceRules } from './evidence.ts';
@@ -225,7 +224,8 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
   const familiesOf = format.statesFamilies
     ? undefined
     : createFamiliesOfTags({ stored, given: options.families ?? [] });
-  const batcher = createBatcher({ rules, lookupAsn, isListing: options.isComplete === true, familiesOf });
+  const isListing = options.isComplete === true;
+  const batcher = createBatcher({ rules, lookupAsn, isListing, isDryRun: into === null, familiesOf });
   const { dataset, evidenceKind, listKind, isUnnamed = false } = options;
   const choices = { dataset, evidenceKind, listKind, isUnnamed };
   const pages = format.read(source, limits, { ...choices, nowTs, asOfTs: asOfTs ?? nowTs, hasAsOf: asOfTs !== null });
@@ -254,14 +254,13 @@ async function readAllowLists(store: ImportStores['store']): Promise<EvidenceRul
 
 async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Promise<void> {
   if (into === null || run.id === null) return;
-  const { observations, fromTags, files, listings, domains, facts, entries, rejects } = batch;
+  const { urls, observations, files, listings, domains, facts, entries, rejects } = batch;
   const earlier = run.counts.rejected - rejects.length;
   const kept = rejects.slice(0, Math.max(0, REJECTS_KEPT - earlier));
   if (kept.length > 0) await into.control.addRejects(run.id, earlier, kept);
-  const all = fromTags.length === 0 ? observations : [...observations, ...fromTags];
-  if (all.length > 0) {
-    addCounts(run.counts, await into.store.apply(all));
-    addCounts(run.counts, { confirmedTs: newestSighting(observations) });
+  if (observations.all > 0) {
+    addCounts(run.counts, await into.store.apply(urls));
+    addCounts(run.counts, { confirmedTs: observations.newestTs });
   }
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });
   if (listings.length > 0) addCounts(run.counts, { listingsChanged: await into.store.applyListings(listings) });
@@ -270,17 +269,12 @@ async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Pro
   if (entries.length > 0) addCounts(run.counts, { listsChanged: await into.store.applyLists(entries) });
 }
 
-function newestSighting(observations: readonly Observation[]): number | null {
-  let newest: number | null = null;
-  for (const { ts, status } of observations) if (status !== null && (newest === null || ts > newest)) newest = ts;
-  return newest;
-}
-
 function count(run: ImportRun, batch: Batch): void {
   const { rows, observations, rejects, listEnd, endsInReject } = batch;
   const evidence = evidenceOf(batch);
-  addCounts(run.counts, { read: rows, observations: observations.length, evidence, rejected: rejects.length });
-  for (const { status } of observations) if (status !== null) run.statuses[status === 'online' ? 'online' : 'other']++;
+  addCounts(run.counts, { read: rows, observations: observations.all, evidence, rejected: rejects.length });
+  run.statuses.online += observations.online;
+  run.statuses.other += observations.other;
   run.lastBatch = { listEnd, endsInReject };
   run.firstRejects.push(...rejects.slice(0, FIRST_REJECTS - run.firstRejects.length));
 }

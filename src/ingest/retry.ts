@@ -127,7 +127,7 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
 
   return {
     store: {
-      apply: (observations, listing) => write(() => store.apply(observations, listing)),
+      apply: (batch, listing) => write(() => store.apply(batch, listing)),
       ...(store.importBatches && { importBatches: store.importBatches }),
       applyFiles: (files) => write(() => store.applyFiles(files)),
       listingEffect: (listing) => retry(() => store.listingEffect(listing)),

@@ -1,6 +1,6 @@
 import { IP_BYTES } from '../core/ip/address.ts';
-import type { ObservedPayload, StatusObservation } from '../core/observation.ts';
-import { type GroupOf, URL_KEY_BYTES, type UrlGroup } from './url-group.ts';
+import type { Observation, ObservedPayload, StatusObservation } from '../core/observation.ts';
+import { type GroupOf, groupByUrl, URL_KEY_BYTES, type UrlGroup } from './url-group.ts';
 
 /**
  * A batch for the writer thread: the values of its groups one after the other, and their keys and addresses as bytes. As
@@ -13,6 +13,13 @@ export type PackedGroups = {
   texts: string[];
   bytes: Uint8Array;
 };
+
+/** What a store applies. An import packs its batches as soon as they are read. */
+export type UrlBatch = readonly Observation[] | PackedGroups;
+
+export const packBatch = (batch: UrlBatch): PackedGroups => (isPacked(batch) ? batch : packGroups(groupByUrl(batch)));
+
+const isPacked = (batch: UrlBatch): batch is PackedGroups => 'bytes' in batch;
 
 export function packGroups(groups: readonly UrlGroup[]): PackedGroups {
   const values: PackedGroups['values'] = [];

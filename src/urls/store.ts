@@ -1,6 +1,7 @@
-import type { FileDetails, FileReport, Observation, ObservationInput } from '../core/observation.ts';
+import type { FileDetails, FileReport, ObservationInput } from '../core/observation.ts';
 import { dayOf, type TimeWindow } from '../core/time.ts';
 import type { Bounds } from '../database/pages.ts';
+import type { UrlBatch } from './packed-groups.ts';
 import type { SearchKey } from './search-key.ts';
 import type { EventKind } from './timeline.ts';
 
@@ -151,7 +152,7 @@ export type UrlStore = {
    * Applies observations in one transaction. Applying the same ones again changes nothing. With a listing, the URLs are
    * marked as listed by it.
    */
-  apply(observations: readonly Observation[], listing?: Listing): Promise<ApplyReport>;
+  apply(batch: UrlBatch, listing?: Listing): Promise<ApplyReport>;
   /** What is fastest for an import that writes nothing but URLs: observations in a batch, and batches at the same time. */
   importBatches?: { size?: number; inFlight: number };
   /** Fills in unknown details of files, also of files that no URL served yet; returns how many reports changed a file. */

@@ -17,25 +17,42 @@ export type GroupOf<Bytes> = {
 
 export type UrlGroup = GroupOf<ByteText>;
 
+export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
+  const groups = createUrlGroups();
+  for (const observation of observations) groups.add(observation);
+  return groups.take();
+}
+
 /**
  * A batch for the writer, in order of key: neighbours in the index are written together, and several writers lock URLs in
  * one order. Most feeds have two or three observations per URL; grouped, the URL, its host and its address are sent to the
  * writer thread once. Hashing and sorting happen here because the writer is the bottleneck.
  */
-export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
-  const groups = new Map<string, UrlGroup>();
+export function createUrlGroups() {
   const textOf = createByteTexts();
-  for (const observation of observations) {
-    const { url, host } = observation;
-    let group = groups.get(url);
-    if (group === undefined) {
-      group = { key: urlKeyText(url), url, host, statuses: [], payloads: [], addresses: [], tags: [] };
-      groups.set(url, group);
-    }
-    addTo(group, observation, textOf);
-  }
-  for (const { statuses } of groups.values()) if (statuses.length > 1) statuses.sort(byTime);
-  return [...groups.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+  let groups = new Map<string, UrlGroup>();
+  let last: UrlGroup | undefined;
+
+  return {
+    add(observation: Observation): void {
+      const { url, host } = observation;
+      if (last?.url !== url) last = groups.get(url);
+      if (last === undefined) {
+        last = { key: urlKeyText(url), url, host, statuses: NONE, payloads: NONE, addresses: NONE, tags: NONE };
+        groups.set(url, last);
+      }
+      addTo(last, observation, textOf);
+    },
+
+    /** Returns the groups and begins the next batch. */
+    take(): UrlGroup[] {
+      const taken = [...groups.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+      for (const { statuses } of taken) if (!isInOrder(statuses)) statuses.sort(byTime);
+      groups = new Map();
+      last = undefined;
+      return taken;
+    },
+  };
 }
 
 /** The observations of a row share the bytes of an address. */
@@ -48,20 +65,44 @@ function createByteTexts(): (bytes: Uint8Array) => ByteText {
 }
 
 /** Skips an address that repeats the last one: a row of a feed with two observations of one time has it twice. */
-function addTo(
-  { statuses, payloads, addresses, tags }: UrlGroup,
-  observation: Observation,
-  textOf: (bytes: Uint8Array) => ByteText,
-): void {
+function addTo(group: UrlGroup, observation: Observation, textOf: (bytes: Uint8Array) => ByteText): void {
   const { ts, status, removal, reporter, payload } = observation;
-  if (status !== null) statuses.push({ ts, status, removal, reporter });
-  if (payload !== null) payloads.push(payload);
-  for (const tag of observation.tags) tags.push(tag);
+  if (status !== null) group.statuses = withItem(group.statuses, { ts, status, removal, reporter });
+  if (payload !== null) group.payloads = withItem(group.payloads, payload);
+  for (const tag of observation.tags) group.tags = withItem(group.tags, tag);
   for (const address of observation.addresses) {
     const [ip, asn] = [textOf(address.ip), address.asn];
-    const last = addresses.at(-1);
-    if (last === undefined || last[0] !== ts || last[1] !== ip || last[2] !== asn) addresses.push([ts, ip, asn]);
+    const last = group.addresses.at(-1);
+    if (last === undefined || last[0] !== ts || last[1] !== ip || last[2] !== asn)
+      group.addresses = withItem(group.addresses, [ts, ip, asn]);
   }
+}
+
+/** The list of groups that have none; never changed. */
+const NONE: never[] = [];
+
+/** Most lists have one or two items. */
+const EXACT_LENGTH = 4;
+
+/** Returns the list, or a longer one without places to spare: `push` reserves 17, and a batch has thousands of lists. */
+function withItem<T>(list: T[], item: T): T[] {
+  const { length } = list;
+  if (length >= EXACT_LENGTH) {
+    list.push(item);
+    return list;
+  }
+  const longer = new Array<T>(length + 1);
+  for (let i = 0; i < length; i++) longer[i] = list[i] as T;
+  longer[length] = item;
+  return longer;
+}
+
+/** Sorting a list takes memory even if nothing changes. */
+function isInOrder(statuses: readonly StatusObservation[]): boolean {
+  for (let i = 1; i < statuses.length; i++) {
+    if (byTime(statuses[i - 1] as StatusObservation, statuses[i] as StatusObservation) > 0) return false;
+  }
+  return true;
 }
 
 /** Bytes of SHA-256 that identify a URL. At 10^9 URLs the probability that two have one key is 10^-20. */

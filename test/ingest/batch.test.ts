@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sliceToByteText, toBytes } from '../../src/core/byte-text.ts';
 import type { ObservationInput } from '../../src/core/observation.ts';
-import { createBatcher, sourcesOf } from '../../src/ingest/batch.ts';
+import { type Batch, createBatcher, sourcesOf } from '../../src/ingest/batch.ts';
 import type { EvidenceInput, EvidenceRules } from '../../src/ingest/evidence.ts';
 import { timeFault } from '../../src/ingest/json-checks.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
+import { packBatch, unpackGroups } from '../../src/urls/packed-groups.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
 
 const NOW = 1_767_225_600;
@@ -38,15 +40,19 @@ function batcher(options: Partial<Parameters<typeof createBatcher>[0]> = {}) {
 }
 
 const RULES: EvidenceRules = { source: 'feed', nowTs: NOW, allowReserved: true, isAllowed: () => false };
+const NO_OBSERVATIONS = { all: 0, online: 0, other: 0, newestTs: null };
 const NO_EVIDENCE = { listings: [], domains: [], facts: [], entries: [], listEnd: null };
+
+const groupsOf = ({ urls }: Batch) => [...unpackGroups(urls, sliceToByteText)];
 
 test('rows of every kind are counted, and a time is not a row', () => {
   const rows = batcher();
   for (const item of [{ kind: 'time', ts: 5 } as const, row({}, { url: `${URL}b` }), file, rejected]) rows.add(item);
   assert.equal(rows.size(), 4);
-  const { observations, files, rejects, ...rest } = rows.take();
-  assert.deepEqual(rest, { ...NO_EVIDENCE, fromTags: [], rows: 3, listed: [], newestTs: 10, endsInReject: true });
-  assert.deepEqual([observations.length, files.length], [2, 1]);
+  const { urls, files, rejects, ...rest } = rows.take();
+  const observations = { all: 2, online: 2, other: 0, newestTs: 10 };
+  assert.deepEqual(rest, { ...NO_EVIDENCE, observations, rows: 3, listed: [], newestTs: 10, endsInReject: true });
+  assert.deepEqual([[...unpackGroups(urls, sliceToByteText)].length, files.length], [2, 1]);
   assert.deepEqual(rejects, [{ line: 5, reason: 'invalid', text: 'a\ufffd\ufffd' }]);
 });
 
@@ -62,8 +68,8 @@ test('the time of a source is the newest one unless a row has a later one', () =
   assert.deepEqual(rows.take(), {
     ...NO_EVIDENCE,
     rows: 0,
-    observations: [],
-    fromTags: [],
+    urls: packBatch([]),
+    observations: NO_OBSERVATIONS,
     files: [],
     rejects: [],
     listed: [],
@@ -73,6 +79,30 @@ test('the time of a source is the newest one unless a row has a later one', () =
   rows.add({ kind: 'time', ts: 50 });
   rows.add(row({ ts: 10 }));
   assert.equal(rows.take().newestTs, 50);
+});
+
+test('observations are counted by status, with the newest time of one that has a status', () => {
+  const rows = batcher();
+  rows.add(row({ ts: 30 }, { ts: 40, status: 'offline' }, { ts: 35, status: 'removed' }, { ts: 50, status: null }));
+  assert.deepEqual(rows.take().observations, { all: 4, online: 1, other: 2, newestTs: 40 });
+  assert.deepEqual(rows.take().observations, NO_OBSERVATIONS);
+});
+
+test('for a dry run URLs are counted, and not kept', () => {
+  const rows = batcher({ isDryRun: true, familiesOf: (tags) => [...tags] });
+  rows.add(row({ ts: 30, tags: ['Mirai'] }, { ts: 40, status: 'offline' }));
+  assert.equal(rows.size(), 2);
+  const batch = rows.take();
+  assert.deepEqual([groupsOf(batch), batch.observations], [[], { all: 2, online: 1, other: 1, newestTs: 40 }]);
+});
+
+test('a batch has the observations of its rows alone', () => {
+  const rows = batcher();
+  const taken = [10, 20].map((ts) => {
+    rows.add(row({ ts }));
+    return groupsOf(rows.take()).map(({ statuses }) => statuses.map((status) => status.ts));
+  });
+  assert.deepEqual([...taken, groupsOf(rows.take())], [[[10]], [[20]], []]);
 });
 
 test('a new batch is empty except for the newest time and the end of the previous one; totals continue', () => {
@@ -97,8 +127,9 @@ for (const { name, item } of [
   test(`a row is rejected as a whole because of ${name}`, () => {
     const rows = batcher({ isListing: true });
     rows.add(item);
-    const { observations, rejects, listed, newestTs } = rows.take();
-    assert.deepEqual([observations, listed, newestTs], [[], [], null]);
+    const batch = rows.take();
+    const { observations, rejects, listed, newestTs } = batch;
+    assert.deepEqual([groupsOf(batch), observations, listed, newestTs], [[], NO_OBSERVATIONS, [], null]);
     assert.deepEqual(
       rejects.map(({ line, text }) => [line, text]),
       [[3, 'row']],
@@ -121,16 +152,29 @@ for (const [ts, isValid] of [
 test('a network is looked up if the row has none', () => {
   const rows = batcher({ lookupAsn: (ip) => ip.at(-1) ?? null });
   rows.add(row({ ip: ['192.0.2.7', '192.0.2.8'] }, { ip: '192.0.2.9', asn: 64500 }));
-  const asns = rows.take().observations.map(({ addresses }) => addresses.map(({ asn }) => asn));
-  assert.deepEqual(asns, [[7, 8], [64500]]);
+  const [group] = groupsOf(rows.take());
+  assert.deepEqual(
+    group?.addresses.map(([, ip, asn]) => [toBytes(ip).at(-1), asn]),
+    [
+      [7, 7],
+      [8, 8],
+      [9, 64500],
+    ],
+  );
 });
 
 test('rows with equal and different URLs are normalized', () => {
   const rows = batcher();
   for (const url of ['HTTP://a.example', 'HTTP://a.example', 'HTTP://b.example', 'HTTP://a.example'])
     rows.add(row({ url }));
-  const hosts = rows.take().observations.map(({ host }) => host);
-  assert.deepEqual(hosts, ['a.example', 'a.example', 'b.example', 'a.example']);
+  const statuses = new Map(groupsOf(rows.take()).map((group) => [group.url, group.statuses.length]));
+  assert.deepEqual(
+    statuses,
+    new Map([
+      ['http://a.example/', 3],
+      ['http://b.example/', 1],
+    ]),
+  );
 });
 
 const other = `${URL}b`;
@@ -201,12 +245,13 @@ test('the end of a list is not a row, and the next batches remember it', () => {
 });
 
 test('the families in the tags of a row with thousands of URLs are found in time that grows with their number', () => {
-  const families = (tags: readonly string[]) => [...tags];
-  const batcher = createBatcher({ rules: RULES, lookupAsn: undefined, isListing: false, familiesOf: families });
+  const familiesOf = (tags: readonly string[]) => [...tags];
+  const batcher = createBatcher({ rules: RULES, lookupAsn: undefined, isListing: false, familiesOf });
   const inputs = Array.from({ length: 16_000 }, (_, i) => ({ url: `http://a.example/${i}`, tags: ['Mirai'] }));
   const start = cpuTimeMs();
   batcher.add(row(...inputs));
   const tookMs = cpuTimeMs() - start;
-  assert.equal(batcher.take().fromTags.length, inputs.length);
+  const families = groupsOf(batcher.take()).flatMap(({ payloads }) => payloads.map(({ family }) => family));
+  assert.deepEqual(families, Array(inputs.length).fill('Mirai'));
   assert.ok(tookMs < 2_000, `${tookMs} ms`); // each URL compared with each: 8 s
 });

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Intelligence } from '../../src/app/stores.ts';
+import { sliceToByteText } from '../../src/core/byte-text.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { NO_DETAILS } from '../../src/core/observation.ts';
 import { urlhausCsv } from '../../src/ingest/formats/urlhaus.ts';
 import { BATCH_SIZE } from '../../src/ingest/import.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
 import type { Reject } from '../../src/ingest/store.ts';
+import { packBatch, unpackGroups } from '../../src/urls/packed-groups.ts';
 import { factsOf } from '../urls/contract/observations.ts';
 import { lastOf } from '../urls/results.ts';
 import { exported, fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
@@ -200,10 +202,10 @@ suite('an import', () => {
     const world = await importWorld(t);
     const inFlight = world.store.importBatches?.inFlight ?? 2;
     let [running, maxRunning, read, readWhileWriting] = [0, 0, 0, 0];
-    const apply: Intelligence['apply'] = async (observations) => {
+    const apply: Intelligence['apply'] = async (batch) => {
       maxRunning = Math.max(maxRunning, ++running);
       const before = read;
-      const report = await world.store.apply(observations);
+      const report = await world.store.apply(batch);
       readWhileWriting = Math.max(readWhileWriting, read - before);
       running--;
       return report;
@@ -225,9 +227,9 @@ suite('an import', () => {
     const world = await importWorld(t);
     const sizesOf = async (items: readonly Item[]) => {
       const sizes: number[] = [];
-      const apply: Intelligence['apply'] = (observations) => {
-        sizes.push(observations.length);
-        return world.store.apply(observations);
+      const apply: Intelligence['apply'] = (batch) => {
+        sizes.push([...unpackGroups(packBatch(batch), sliceToByteText)].length);
+        return world.store.apply(batch);
       };
       const store = { ...world.store, apply, importBatches: { size: 2 * BATCH_SIZE, inFlight: 2 } };
       const into = { control: world.control, store };

@@ -58,6 +58,23 @@ test('two statuses of a URL are put in order of time', () => {
   );
 });
 
+test('a group keeps all that many observations of its URL have, in their order', () => {
+  const times = Array.from({ length: 20 }, (_, i) => i);
+  const all = times.map((ts) => ({ ts, ip: `192.0.2.${ts}`, tags: [`tag ${ts}`], payload: { fileSize: ts } }));
+  const [first, second] = groupByUrl(observed(...all.flatMap((one) => [one, { ...one, url: `${A}b` }])));
+  for (const group of [first, second]) {
+    assert.deepEqual(
+      [
+        group?.statuses.map(({ ts }) => ts),
+        group?.payloads.map(({ fileSize }) => fileSize),
+        group?.addresses.map(([ts, ip]) => (toBytes(ip).at(-1) === ts ? ts : null)),
+        group?.tags.map((tag) => Number(tag.slice(4))),
+      ],
+      [times, times, times, times],
+    );
+  }
+});
+
 test('an address is stored once if neighbours have the same address, time and network', () => {
   const at = (ts: number, ip: string, asn?: number) => ({ ts, ip, ...(asn === undefined ? {} : { asn }) });
   const [group] = groupByUrl(

@@ -1,5 +1,4 @@
 import { type ByteText, sliceToByteText, toBytes } from '../../core/byte-text.ts';
-import type { Observation } from '../../core/observation.ts';
 import { type ChangeRecorder, createChangeRecorder } from '../../database/changes.ts';
 import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
@@ -12,13 +11,13 @@ import {
   type ReservedNames,
 } from '../../database/postgres/host-names.ts';
 import { createLock } from '../../database/postgres/lock-order.ts';
-import { type PackedGroups, unpackGroups } from '../packed-groups.ts';
+import { packBatch, type UrlBatch, unpackGroups } from '../packed-groups.ts';
 import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import type { TimelineChange } from '../stored-timeline.ts';
-import { groupByUrl, type UrlGroup } from '../url-group.ts';
+import type { UrlGroup } from '../url-group.ts';
 import { addNewTimelines, putStatuses, statusChanges } from './events.ts';
-import { createBackfillFamilies, fillFiles, upsertFiles } from './files.ts';
+import { fillFiles, upsertFiles } from './files.ts';
 import { markListed, putListed } from './listings.ts';
 import { addUrls, type BatchUrl, firstSightings, type LockedBatch, lockBatch, setNewIds } from './locked-batch.ts';
 import { payloadChanges, putPayloads, readLast, urlPayloads } from './payloads.ts';
@@ -31,7 +30,7 @@ import { putTags } from './tags.ts';
  * trips: lock texts and URLs; read timelines and resolutions, lock files, take ids for what is new; write. New hosts are written
  * in a fourth one, before it the ones that an earlier batch may have added are read, and with a listing there is one that reads it.
  */
-function createApplyGroups(db: Database, backfillFamilies: () => Promise<void>) {
+export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
   const reserved = createReservedNames();
   const afterSameUrls = createUrlOrder();
 
@@ -53,7 +52,8 @@ function createApplyGroups(db: Database, backfillFamilies: () => Promise<void>) 
     }
   }
 
-  return async (groups: readonly UrlGroup[], listing: Listing | undefined): Promise<ApplyReport> => {
+  return async (batch: UrlBatch, listing?: Listing): Promise<ApplyReport> => {
+    const groups = toGroups(batch);
     if (groups.length === 0) return { ...NOTHING_APPLIED };
     const report = await afterSameUrls(groups, () => applyOnce(groups, listing));
     await backfillFamilies();
@@ -61,18 +61,10 @@ function createApplyGroups(db: Database, backfillFamilies: () => Promise<void>) 
   };
 }
 
-export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
-  const apply = createApplyGroups(db, backfillFamilies);
-  return (observations: readonly Observation[], listing?: Listing) => apply(groupByUrl(observations), listing);
-}
-
-/** For the thread that writes an import. */
-export function createApplyPacked(db: Database) {
-  const apply = createApplyGroups(db, createBackfillFamilies(db));
-  return ({ values, texts, bytes }: PackedGroups, listing?: Listing) => {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    return apply([...unpackGroups({ values, texts, bytes: buffer }, sliceToByteText)], listing);
-  };
+function toGroups(batch: UrlBatch): UrlGroup[] {
+  const { values, texts, bytes } = packBatch(batch);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length); // from another thread it comes as an Uint8Array
+  return [...unpackGroups({ values, texts, bytes: buffer }, sliceToByteText)];
 }
 
 /**

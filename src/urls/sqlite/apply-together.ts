@@ -1,6 +1,5 @@
-import { packGroups } from '../packed-groups.ts';
+import { packBatch } from '../packed-groups.ts';
 import type { ApplyReport, UrlStore } from '../store.ts';
-import { groupByUrl } from '../url-group.ts';
 import type { PackedBatch } from './apply.ts';
 
 /**
@@ -36,10 +35,10 @@ export function createApplyTogether(
   }
 
   return {
-    apply(observations, listing) {
-      const batch = { packed: packGroups(groupByUrl(observations)), listing };
+    apply(batch, listing) {
+      const packed = packBatch(batch);
       return new Promise((resolve, reject) => {
-        waiting.push({ batch, resolve, reject });
+        waiting.push({ batch: { packed, listing }, resolve, reject });
         if (calls < CALLS_AT_ONCE) void send();
       });
     },
