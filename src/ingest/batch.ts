@@ -60,12 +60,14 @@ export type ObservationCounts = {
 
 /** The batch that is collected. Its observations are in groups, which take less memory while the others are read. */
 type OpenBatch = Omit<Batch, 'urls'> & {
-  /**
-   * Payloads with nothing but a family, which the tags of the observations name. Not counted in the size of a batch: which
-   * rows are in one batch must not depend on the families that are known.
-   */
-  fromTags: Observation[];
+  fromTags: TagFamily[];
 };
+
+/**
+ * A family that a tag of an observation names: a payload with nothing else. Not counted in the size of a batch: which
+ * rows are in one batch must not depend on the families that are known.
+ */
+type TagFamily = Pick<Observation, 'ts' | 'url' | 'host'> & { family: string };
 
 export type ListedUrl = Pick<Observation, 'url' | 'host'>;
 
@@ -134,7 +136,7 @@ export function createBatcher(options: BatcherOptions) {
       countObservation(batch.observations, observation);
       recordTime(observation.ts);
     }
-    if (familiesOf !== undefined && !isDryRun) addFamilyPayloads(batch.fromTags, observations, familiesOf);
+    if (familiesOf !== undefined && !isDryRun) addTagFamilies(batch.fromTags, observations, familiesOf);
     if (isListing) batch.listed.push(...onlineUrls(observations));
     return null;
   }
@@ -163,7 +165,7 @@ export function createBatcher(options: BatcherOptions) {
     totals: () => ({ rows: returned.rows + batch.rows, rejected: returned.rejected + batch.rejects.length }),
     take(): Batch {
       const { fromTags, ...full } = batch;
-      for (const payload of fromTags) groups.add(payload);
+      for (const family of fromTags) groups.add(toFamilyPayload(family));
       returned.rows += full.rows;
       returned.rejected += full.rejects.length;
       const { newestTs, endsInReject, listEnd } = full;
@@ -240,19 +242,21 @@ function addOr<T>(list: T[], value: T | string): string | null {
   return null;
 }
 
-/** Adds a payload for each family that the tags of a row name, at the time of the observation, unless a payload of the row has it. */
-function addFamilyPayloads(payloads: Observation[], row: readonly Observation[], familiesOf: FamiliesOfTags): void {
+/** Adds each family that the tags of a row name, at the time of the observation, unless a payload of the row has it. */
+function addTagFamilies(families: TagFamily[], row: readonly Observation[], familiesOf: FamiliesOfTags): void {
   let stated: Set<string> | null = null;
   for (const { ts, url, host, tags } of row) {
     if (tags.length === 0) continue;
     for (const family of familiesOf(tags)) {
       stated ??= statedFamilies(row);
-      if (stated.has(statedKey(url, family))) continue;
-      const payload = { ...NO_DETAILS, ts, sha256: null, family };
-      const nothingElse = { status: null, removal: '', reporter: '', addresses: [], tags: NO_TAGS };
-      payloads.push({ ts, url, host, ...nothingElse, payload });
+      if (!stated.has(statedKey(url, family))) families.push({ ts, url, host, family });
     }
   }
+}
+
+function toFamilyPayload({ ts, url, host, family }: TagFamily): Observation {
+  const payload = { ...NO_DETAILS, ts, sha256: null, family };
+  return { ts, url, host, status: null, removal: '', reporter: '', addresses: [], payload, tags: NO_TAGS };
 }
 
 /** The families that payloads of a row have. Read once per row: one of MISP may have tens of thousands of URLs. */
@@ -269,9 +273,18 @@ const statedKey = (url: string, family: string) => `${url} ${foldFamily(family)}
 function createNormalizer() {
   let last = { text: '', normalized: normalizeUrl('') };
   return (text: string) => {
-    if (text !== last.text) last = { text, normalized: normalizeUrl(text) };
+    if (text !== last.text) last = { text, normalized: toNormalized(text) };
     return last.normalized;
   };
+}
+
+/** The host is a part of the normalized URL: a part of the row would keep the whole row in memory. */
+function toNormalized(text: string): ReturnType<typeof normalizeUrl> {
+  const normalized = normalizeUrl(text);
+  if (!normalized.ok) return normalized;
+  const { url, host } = normalized;
+  const at = url.indexOf(host);
+  return { ...normalized, host: url.slice(at, at + host.length) };
 }
 
 /** The URLs of a row whose newest status in that row is online. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type ByteText, toBytes, toByteText } from '../core/byte-text.ts';
 import { byTime, type Observation, type ObservedPayload, type StatusObservation } from '../core/observation.ts';
+import { flatText } from '../core/text.ts';
 
 /** The observations of one URL in a batch. `Bytes`: the form of keys and addresses. */
 export type GroupOf<Bytes> = {
@@ -29,8 +30,9 @@ export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
  * writer thread once. Hashing and sorting happen here because the writer is the bottleneck.
  */
 export function createUrlGroups() {
-  const textOf = createByteTexts();
+  const bytesOf = createByteTexts();
   let groups = new Map<string, UrlGroup>();
+  let texts = new Map<string, string>();
   let last: UrlGroup | undefined;
 
   return {
@@ -41,7 +43,7 @@ export function createUrlGroups() {
         last = { key: urlKeyText(url), url, host, statuses: NONE, payloads: NONE, addresses: NONE, tags: NONE };
         groups.set(url, last);
       }
-      addTo(last, observation, textOf);
+      addTo(last, observation, texts, bytesOf);
     },
 
     /** Returns the groups and begins the next batch. */
@@ -49,6 +51,7 @@ export function createUrlGroups() {
       const taken = [...groups.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
       for (const { statuses } of taken) if (!isInOrder(statuses)) statuses.sort(byTime);
       groups = new Map();
+      texts = new Map();
       last = undefined;
       return taken;
     },
@@ -65,17 +68,35 @@ function createByteTexts(): (bytes: Uint8Array) => ByteText {
 }
 
 /** Skips an address that repeats the last one: a row of a feed with two observations of one time has it twice. */
-function addTo(group: UrlGroup, observation: Observation, textOf: (bytes: Uint8Array) => ByteText): void {
-  const { ts, status, removal, reporter, payload } = observation;
-  if (status !== null) group.statuses = withItem(group.statuses, { ts, status, removal, reporter });
+function addTo(
+  group: UrlGroup,
+  observation: Observation,
+  texts: Map<string, string>,
+  bytesOf: (bytes: Uint8Array) => ByteText,
+): void {
+  const { ts, status, payload } = observation;
+  if (status !== null) {
+    const removal = sharedText(texts, observation.removal);
+    const reporter = sharedText(texts, observation.reporter);
+    group.statuses = withItem(group.statuses, { ts, status, removal, reporter });
+  }
   if (payload !== null) group.payloads = withItem(group.payloads, payload);
-  for (const tag of observation.tags) group.tags = withItem(group.tags, tag);
+  for (const tag of observation.tags) group.tags = withItem(group.tags, sharedText(texts, tag));
   for (const address of observation.addresses) {
-    const [ip, asn] = [textOf(address.ip), address.asn];
+    const [ip, asn] = [bytesOf(address.ip), address.asn];
     const last = group.addresses.at(-1);
     if (last === undefined || last[0] !== ts || last[1] !== ip || last[2] !== asn)
       group.addresses = withItem(group.addresses, [ts, ip, asn]);
   }
+}
+
+/** Equal texts are one in memory. It is a copy: a part of a row would keep the whole row. */
+function sharedText(texts: Map<string, string>, text: string): string {
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  const copy = flatText(text);
+  texts.set(copy, copy);
+  return copy;
 }
 
 /** The list of groups that have none; never changed. */
