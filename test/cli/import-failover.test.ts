@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import postgres from 'postgres';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
-import { type PostgresServer, startPostgres } from '../servers/postgres.ts';
+import { hangPostgres, type PostgresServer, startPostgres } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -81,6 +81,25 @@ test('Ctrl-C ends the wait for the database at once, with the advice to repeat t
   // At once, or when the statement that was sent last has waited for five seconds. Without Ctrl-C it waits for a minute.
   assert.ok(performance.now() - stoppedMs < 10_000);
   assert.match(run.stderr(), /\n.*PostgreSQL.*\. The import can be repeated: run the same command again\.\n$/);
+});
+
+test('Ctrl-C ends an import while PostgreSQL hangs, without an answer of the server', async (t) => {
+  const server = await startPostgres();
+  t.after(() => server.remove());
+  const run = start(['import', 'url-list', '-', '--database-url', server.url]);
+  run.stdin.write(listOf(6_100));
+  await until(async () => (await count(server, 'urls').catch(() => 0)) > 0, 'the first batch is stored');
+  const resume = await hangPostgres(server);
+  t.after(resume);
+  const stoppedMs = performance.now();
+  run.kill('SIGINT');
+  assert.equal(await run.code(), 1);
+  // Five seconds for the end of the import to be recorded, as many for its connections to close.
+  assert.ok(performance.now() - stoppedMs < 30_000);
+  assert.match(
+    run.stderr(),
+    /PostgreSQL does not respond\. The import can be repeated: run the same command again\.\n$/,
+  );
 });
 
 function urlOf(...servers: PostgresServer[]): string {
