@@ -11,8 +11,7 @@ import {
 } from '../core/observation.ts';
 import { flatText, foldFamily } from '../core/text.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
-import { type PackedGroups, packGroups } from '../urls/packed-groups.ts';
-import { createUrlGroups } from '../urls/url-group.ts';
+import { createUrlBatcher, type UrlBatch } from '../urls/store.ts';
 import {
   type EvidenceInput,
   type EvidenceRules,
@@ -30,7 +29,7 @@ import type { FamiliesOfTags } from './tag-families.ts';
 export type Batch = {
   /** Input rows, rejected ones included. */
   rows: number;
-  urls: PackedGroups;
+  urls: UrlBatch;
   /** Of the URLs, without the payloads that tags name. */
   observations: ObservationCounts;
   files: FileReport[];
@@ -58,7 +57,7 @@ export type ObservationCounts = {
   newestTs: number | null;
 };
 
-/** The batch that is collected. Its observations are in groups, which take less memory while the others are read. */
+/** The batch that is collected. Its URLs are in groups of a `createUrlBatcher`, which take less memory than observations. */
 type OpenBatch = Omit<Batch, 'urls'> & {
   fromTags: TagFamily[];
 };
@@ -91,7 +90,7 @@ export function createBatcher(options: BatcherOptions) {
   const { rules, lookupAsn, isListing, isDryRun = false, familiesOf } = options;
   const { nowTs } = rules;
   const normalize = createNormalizer();
-  const groups = createUrlGroups();
+  const urls = createUrlBatcher();
   let batch = emptyBatch();
   const returned = { rows: 0, rejected: 0 };
 
@@ -132,7 +131,7 @@ export function createBatcher(options: BatcherOptions) {
         for (const address of parsed.observation.addresses) address.asn ??= lookupAsn(address.ip);
     }
     for (const observation of observations) {
-      if (!isDryRun) groups.add(observation);
+      if (!isDryRun) urls.add(observation);
       countObservation(batch.observations, observation);
       recordTime(observation.ts);
     }
@@ -165,12 +164,12 @@ export function createBatcher(options: BatcherOptions) {
     totals: () => ({ rows: returned.rows + batch.rows, rejected: returned.rejected + batch.rejects.length }),
     take(): Batch {
       const { fromTags, ...full } = batch;
-      for (const family of fromTags) groups.add(toFamilyPayload(family));
+      for (const family of fromTags) urls.add(toFamilyPayload(family));
       returned.rows += full.rows;
       returned.rejected += full.rejects.length;
       const { newestTs, endsInReject, listEnd } = full;
       batch = { ...emptyBatch(), newestTs, endsInReject, listEnd };
-      return { ...full, urls: packGroups(groups.take()) };
+      return { ...full, urls: urls.take() };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { IP_BYTES } from '../core/ip/address.ts';
 import type { Observation, ObservedPayload, StatusObservation } from '../core/observation.ts';
-import { type GroupOf, groupByUrl, URL_KEY_BYTES, type UrlGroup } from './url-group.ts';
+import { createUrlGroups, type GroupOf, groupByUrl, URL_KEY_BYTES, type UrlGroup } from './url-group.ts';
 
 /**
  * A batch for the writer thread: the values of its groups one after the other, and their keys and addresses as bytes. As
@@ -14,8 +14,14 @@ export type PackedGroups = {
   bytes: Uint8Array;
 };
 
-/** What a store applies. An import packs its batches as soon as they are read. */
+/** What a store applies. */
 export type UrlBatch = readonly Observation[] | PackedGroups;
+
+/** Collects the observations of an import; `take` returns the collected batch, already packed, and starts the next one. */
+export function createUrlBatcher() {
+  const groups = createUrlGroups();
+  return { add: groups.add, take: (): UrlBatch => packGroups(groups.take()) };
+}
 
 export const packBatch = (batch: UrlBatch): PackedGroups => (isPacked(batch) ? batch : packGroups(groupByUrl(batch)));
 

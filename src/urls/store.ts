@@ -5,7 +5,8 @@ import type { UrlBatch } from './packed-groups.ts';
 import type { SearchKey } from './search-key.ts';
 import type { EventKind } from './timeline.ts';
 
-export type { SearchKey };
+export { createUrlBatcher } from './packed-groups.ts';
+export type { SearchKey, UrlBatch };
 
 // What other features need to read the tables of URLs. Kinds of events are indexes in `ENTRY_KINDS` (stored-timeline.ts).
 
