@@ -202,7 +202,7 @@ export function evidenceOf({ listings, domains, facts, entries }: EvidenceOfBatc
 }
 
 /** Whether nothing is to be written but observations, and rejects. */
-export function isOnlyUrls(batch: OpenBatch | Batch): boolean {
+export function isOnlyUrls(batch: Omit<Batch, 'urls'>): boolean {
   return batch.files.length + evidenceOf(batch) === 0;
 }
 

@@ -43,7 +43,7 @@ const RULES: EvidenceRules = { source: 'feed', nowTs: NOW, allowReserved: true, 
 const NO_OBSERVATIONS = { all: 0, online: 0, other: 0, newestTs: null };
 const NO_EVIDENCE = { listings: [], domains: [], facts: [], entries: [], listEnd: null };
 
-const groupsOf = ({ urls }: Batch) => [...unpackGroups(packBatch(urls), sliceToByteText)];
+const groupsOf = ({ urls }: Pick<Batch, 'urls'>) => [...unpackGroups(packBatch(urls), sliceToByteText)];
 
 test('rows of every kind are counted, and a time is not a row', () => {
   const rows = batcher();
@@ -52,7 +52,7 @@ test('rows of every kind are counted, and a time is not a row', () => {
   const { urls, files, rejects, ...rest } = rows.take();
   const observations = { all: 2, online: 2, other: 0, newestTs: 10 };
   assert.deepEqual(rest, { ...NO_EVIDENCE, observations, rows: 3, listed: [], newestTs: 10, endsInReject: true });
-  assert.deepEqual([[...unpackGroups(packBatch(urls), sliceToByteText)].length, files.length], [2, 1]);
+  assert.deepEqual([groupsOf({ urls }).length, files.length], [2, 1]);
   assert.deepEqual(rejects, [{ line: 5, reason: 'invalid', text: 'a\ufffd\ufffd' }]);
 });
 
