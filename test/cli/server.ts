@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
+import { atEnd } from '../at-end.ts';
 import { type CommandLine, type Outcome, type Output, startCommandProcess, startUrlwarden } from './urlwarden.ts';
 
 export type RunningServer = {
@@ -28,8 +29,11 @@ const commandOf = (args: string[]) => ['serve', ...DEFAULTS.filter(([flag]) => !
  */
 export async function startServer(t: TestContext, args: string[], program?: string): Promise<RunningServer> {
   const child = startUrlwarden(commandOf(args), program);
-  t.after(() => child.kill('SIGKILL'));
   const closed = once(child, 'close');
+  atEnd(t, async () => {
+    child.kill('SIGKILL');
+    await closed;
+  });
   const output = { stdout: '', stderr: '' };
   child.stderr.on('data', (chunk) => {
     output.stderr += chunk;
@@ -96,7 +100,7 @@ export async function startReusedServer(t: TestContext, args: string[]): Promise
   ended.promise.then(() => {
     isOver = true;
   });
-  t.after(async () => {
+  atEnd(t, async () => {
     if (isOver) return;
     child.kill('SIGINT');
     const timer = setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS);
