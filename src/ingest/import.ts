@@ -1,4 +1,4 @@
-import { type AppError, badRequest } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
 import { type Batch, createBatcher, evidenceOf, isOnlyUrls, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
@@ -135,11 +135,17 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
     await recorder?.close();
     const isUsed = run.counts.rejected < run.counts.read;
     const error = isUsed ? thrown : withGuess(thrown, source.name, attemptOf(given, run));
-    // Without retries: if the store is down, this write fails too. The caller gets the first error.
-    await finishRun(given, run, 'failed', (error as Error).message).catch(() => {});
+    if (!isGivenUp(given, error)) {
+      // Without retries: if the store is down, this write fails too. The caller gets the first error.
+      await finishRun(given, run, 'failed', (error as Error).message).catch(() => {});
+    }
     throw error;
   }
 }
+
+/** Whoever stops an import while its store is down does not wait for one more write. Without heartbeats it is shown as interrupted. */
+const isGivenUp = ({ signal }: ImportOptions, error: unknown): boolean =>
+  signal?.aborted === true && error instanceof AppError && error.isTransient;
 
 function attemptOf({ format, adviseFormat = () => '' }: ImportOptions, run: ImportRun) {
   return { format: format.name, start: run.start(), adviseFormat };
