@@ -55,5 +55,7 @@ export class AppError extends Error {
   }
 }
 
+export const isTransient = (error: unknown): error is AppError => error instanceof AppError && error.isTransient;
+
 /** What was sent or given is wrong; the message says what. */
 export const badRequest = (message: string): AppError => new AppError('bad_request', message);

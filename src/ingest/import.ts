@@ -1,4 +1,4 @@
-import { AppError, badRequest } from '../core/errors.ts';
+import { type AppError, badRequest, isTransient } from '../core/errors.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
 import { type Batch, createBatcher, evidenceOf, isOnlyUrls, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
@@ -145,7 +145,7 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
 
 /** Whoever stops an import while its store is down does not wait for one more write. Without heartbeats it is shown as interrupted. */
 const isGivenUp = ({ signal }: ImportOptions, error: unknown): boolean =>
-  signal?.aborted === true && error instanceof AppError && error.isTransient;
+  signal?.aborted === true && isTransient(error);
 
 function attemptOf({ format, adviseFormat = () => '' }: ImportOptions, run: ImportRun) {
   return { format: format.name, start: run.start(), adviseFormat };

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { AppError } from '../core/errors.ts';
+import { AppError, isTransient } from '../core/errors.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
 import type { ImportRecorder } from './import-record.ts';
@@ -79,7 +79,7 @@ export function createRetry(options: RetryOptions): Retry {
 }
 
 function requireTransient(error: unknown): AppError {
-  if (error instanceof AppError && error.isTransient) return error;
+  if (isTransient(error)) return error;
   throw error;
 }
 

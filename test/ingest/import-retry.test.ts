@@ -200,6 +200,28 @@ suite('an import whose database is unavailable for a short time', () => {
     }
   });
 
+  test('records why it failed, unless it was stopped while its database was away', async (t) => {
+    const full = new AppError('unavailable', 'disk full');
+    for (const [isStopped, failure, recorded] of [
+      [false, away(), ['failed', 'The database was unavailable for 0 s. away']],
+      [true, full, ['failed', 'disk full']],
+      [true, away(), [null, null]],
+    ] as const) {
+      const world = await importWorld(t);
+      const stop = new AbortController();
+      const into = intercepted(world, async ({ name, repeat }) => {
+        if (name !== 'apply') return repeat();
+        if (isStopped) stop.abort();
+        throw failure;
+      });
+      const format = fakeFormat(() => pages(manyRows(5, 0)));
+      const wait = { pauseMs: PAUSE_MS, retryForMs: 0, signal: stop.signal };
+      await assert.rejects(world.run({ format, source: NO_SOURCE, into, ...wait }), { code: 'unavailable' });
+      const record = await world.control.import(1);
+      assert.deepEqual([record?.outcome, record?.error], recorded);
+    }
+  });
+
   test('gives up when its PostgreSQL server does not come back', { timeout: 60_000 }, async (t) => {
     const server = await startPostgres();
     t.after(() => server.remove());
