@@ -4,7 +4,7 @@ type Work = () => unknown;
 
 const works = new WeakMap<TestContext, Work[]>();
 
-/** As `t.after`, which runs the first one first, in reverse order: a server ends before the folder that it uses is removed. */
+/** As `t.after`, but what was added last runs first: a server ends before the folder that it uses is removed. */
 export function atEnd(t: TestContext, work: Work): void {
   const known = works.get(t);
   if (known !== undefined) {
