@@ -81,6 +81,7 @@ test('a terminal shows a progress bar with rows, rate and time left, and then on
   assert.equal(code, 0);
   const drawn = written.split('\r\u001b[K').slice(1); // each draws over the one before
   const report = drawn.pop() ?? '';
+  if (drawn.at(-1) === 'Creating indexes') drawn.pop(); // where this takes long enough to be shown
   assert.ok(drawn.length >= 2, `drawn ${drawn.length} times`);
   for (const bar of drawn) assert.match(bar, /^\[#*-*\] [\d,]+ rows, [\d,]+\/s, \d+ %, \d+:\d\d left$/);
   assert.match(report, /^rows read +20,000 /);
