@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AuditStore } from '../audit/store.ts';
+import type { Change } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
@@ -22,9 +22,9 @@ import {
 export type SessionServices = {
   checkPassword: CheckPassword;
   sessions: Sessions;
-  store: AccountStore & Pick<AuditStore, 'addAudit'>;
-  /** Unix seconds. */
-  now(): number;
+  store: AccountStore;
+  /** Writes a change that the caller has made to the audit log. */
+  recordChange(request: FastifyRequest, change: Change): Promise<void>;
   /** Of the program. */
   version: string;
 };
@@ -106,7 +106,7 @@ const listSessions = ({ sessions }: SessionServices): Endpoint<Caller> => ({
 /** All sessions are others for a caller who sent a token. */
 const NO_SESSION = '';
 
-const endSessions = ({ sessions, store, now }: SessionServices): Endpoint<EndSessionsRequest> => ({
+const endSessions = ({ sessions, recordChange }: SessionServices): Endpoint<EndSessionsRequest> => ({
   method: 'POST',
   path: paths.portalSessionsEnd,
   operationId: 'portalSessionsEnd',
@@ -121,17 +121,20 @@ const endSessions = ({ sessions, store, now }: SessionServices): Endpoint<EndSes
         ? await sessions.end(account.sub, current?.id ?? NO_SESSION, 'others')
         : await sessions.end(account.sub, id, 'this');
     if (ended > 0) {
-      await store.addAudit({
-        ...auditOf(request, account.username, now()),
-        action: 'account.sign-out',
-        changes: { sessions_ended: { old: null, new: ended } },
-      });
+      const after = { sessions_ended: ended };
+      await recordChange(request, { action: 'account.sign-out', subject: account.username, after });
     }
     return { ended };
   },
 });
 
-const password = ({ checkPassword, sessions, store, now, version }: SessionServices): Endpoint<PasswordRequest> => ({
+const password = ({
+  checkPassword,
+  sessions,
+  store,
+  recordChange,
+  version,
+}: SessionServices): Endpoint<PasswordRequest> => ({
   method: 'POST',
   path: paths.portalPassword,
   operationId: 'portalPassword',
@@ -151,10 +154,11 @@ const password = ({ checkPassword, sessions, store, now, version }: SessionServi
     const generation = account.generation + 1;
     const started = old && (await sessions.start({ sub: account.sub, generation }, browserOf(request)));
     if (started !== undefined) sendCookie(reply, started);
-    await store.addAudit({
-      ...auditOf(request, account.username, now()),
+    await recordChange(request, {
       action: 'account.passwd',
-      changes: { generation: { old: account.generation, new: generation } },
+      subject: account.username,
+      before: { generation: account.generation },
+      after: { generation },
     });
     return toResponse(account, started?.session, request, version);
   },
@@ -176,12 +180,6 @@ function sendCookie(reply: FastifyReply, { cookie }: StartedSession): void {
 
 function browserOf(request: FastifyRequest) {
   return { address: request.ip, agent: request.headers['user-agent'] ?? '' };
-}
-
-/** A page has a session, a program a token, as in `audit/request-record.ts`. */
-function auditOf(request: FastifyRequest, username: string, ts: number) {
-  const source = callerOf(request).session === undefined ? 'api' : 'page';
-  return { ts, actor: { source, name: username, origin: request.ip } as const, subject: username };
 }
 
 function isUnauthorized(error: unknown): boolean {

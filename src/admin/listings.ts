@@ -151,6 +151,7 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
     summary: 'List an address or a network from now on, until it expires',
     body: ListingAddRequest,
     response: json(AddedListing),
+    refusals: ['conflict'],
     read: (request) => {
       const sent = request.body as ListingAddRequest;
       return { sent, network: readNetwork(sent.cidr) };

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import { allTiers } from '../accounts/tiers.ts';
 import { cleanUpAudit } from '../audit/clean-up.ts';
-import { type Actor, type AuditAction, changesOf, type Fields, type NewAuditEntry } from '../audit/entry.ts';
+import { type Actor, type AuditAction, entryOf, type Fields, type NewAuditEntry } from '../audit/entry.ts';
+import { NOT_RECORDED } from '../audit/request-record.ts';
 import { createSoftLimitWatch, type SoftLimitWatch } from '../audit/soft-limit.ts';
 import type { SoftLimitEvent } from '../audit/store.ts';
 import { sendDueEvents, type WebhookEnd } from '../audit/webhook.ts';
@@ -101,12 +102,12 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
   const timers: (() => void)[] = [];
   return {
     async record(action, subject, after) {
-      const entry = { ts: now(), actor, action, subject, changes: changesOf({}, after) };
+      const entry = entryOf(actor, { action, subject, after }, now());
       try {
         await control.addAudit(entry);
         logEntry(entry);
       } catch (err) {
-        log.error({ err, action, subject }, 'a change could not be written to the audit log');
+        log.error({ err, action, subject }, NOT_RECORDED);
       }
     },
 

@@ -3,6 +3,7 @@ import { openAuthenticator } from '../accounts/authenticator.ts';
 import { createLogin } from '../accounts/login.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import type { SigningKey } from '../accounts/store.ts';
+import { recordChange } from '../audit/request-record.ts';
 import type { ChangeServices } from '../changes/routes.ts';
 import type { Settings } from '../config/settings.ts';
 import { programVersion } from '../config/version.ts';
@@ -94,7 +95,13 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     now,
     counters,
     login: createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds }),
-    pages: { checkPassword, sessions, store: control, now, version: programVersion() },
+    pages: {
+      checkPassword,
+      sessions,
+      store: control,
+      recordChange: (request, change) => recordChange(control, request, change),
+      version: programVersion(),
+    },
     lists: createListServices({
       store: control,
       callerOfAccount: authenticator.callerOf,

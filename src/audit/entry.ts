@@ -55,7 +55,14 @@ export type Fields = Readonly<Record<string, Value | undefined>>;
 /** The changed fields; null for a value that did not exist, or no longer exists. */
 export type Changes = Readonly<Record<string, { old: Value; new: Value }>>;
 
+/** A change that somebody has made. Fields that are equal before and after are left out of the audit log. */
+export type Change = { action: AuditAction; subject: string; before?: Fields; after?: Fields };
+
 export type NewAuditEntry = { ts: number; actor: Actor; action: AuditAction; subject: string; changes: Changes };
+
+export function entryOf(actor: Actor, { action, subject, before = {}, after = {} }: Change, ts: number): NewAuditEntry {
+  return { ts, actor, action, subject, changes: changesOf(before, after) };
+}
 
 export function changesOf(before: Fields, after: Fields): Changes {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];

@@ -1,6 +1,6 @@
-import type { Changes, Fields, NewAuditEntry } from './entry.ts';
+import type { Change, Changes, Fields, NewAuditEntry } from './entry.ts';
 
-export type { Fields };
+export type { Change, Fields };
 
 export type AuditEntry = {
   id: number;

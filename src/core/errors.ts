@@ -7,6 +7,8 @@ export type ErrorCode =
   /** It was there, and is not any more. */
   | 'gone'
   | 'method_not_allowed'
+  /** Somebody else has changed the same thing meanwhile. */
+  | 'conflict'
   | 'timed_out'
   | 'body_too_large'
   | 'headers_too_large'

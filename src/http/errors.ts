@@ -12,6 +12,7 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
   not_found: 404,
   method_not_allowed: 405,
   timed_out: 408,
+  conflict: 409,
   gone: 410,
   body_too_large: 413,
   expectation_failed: 417,

@@ -52,7 +52,8 @@ export function requireLive({ state, network }: DescribedListing): void {
 
 function notLive(network: KeyNetwork): AppError {
   const name = formatKeyNetwork(network);
-  return new AppError('unavailable', `The listing was added, but it is not live. See: urlwarden listing show ${name}`);
+  const message = `The listing was added, but something else has removed or allowed it at the same time. See: urlwarden listing show ${name}`;
+  return new AppError('conflict', message);
 }
 
 function isSameFamily(a: string | null, b: string | null): boolean {

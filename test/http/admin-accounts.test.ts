@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NOT_RECORDED } from '../../src/audit/request-record.ts';
 import { windowIndex } from '../../src/core/quota.ts';
 import { addAccount } from '../accounts/world.ts';
 import { asAdmin } from './as-admin.ts';
@@ -73,6 +74,23 @@ test('without a password one is generated, which works', async (t) => {
   assert.match(password, /^[\w-]{24}$/);
   const payload = { username: 'bob', password, realm: 'intel' };
   assert.equal((await app.inject({ method: 'POST', url: '/api/v1/login', payload })).statusCode, 200);
+});
+
+test('a change that cannot be written to the audit log is made, and the log of the server has it', async (t) => {
+  const lines: string[] = [];
+  const logger = { level: 'error', stream: { write: (line: string) => void lines.push(line) } };
+  const { app, control, change, sub } = await asAdmin(t, { options: { logger } });
+  control.addAudit = () => Promise.reject(new Error('no more entries'));
+  const { password } = await change('/accounts', { username: 'bob', tier: 'developer' });
+  const payload = { username: 'bob', password, realm: 'intel' };
+  assert.equal((await app.inject({ method: 'POST', url: '/api/v1/login', payload })).statusCode, 200);
+  assert.equal(lines.length, 1);
+  const { msg, err, action, subject, changes, sub: by } = JSON.parse(lines[0] ?? '');
+  assert.deepEqual(
+    [msg, err.message, action, subject, changes.tier, by],
+    [NOT_RECORDED, 'no more entries', 'account.add', 'bob', { old: null, new: 'developer' }, sub],
+  );
+  assert.ok(!lines.join('').includes(password));
 });
 
 test('a request that is refused changes nothing', async (t) => {

@@ -40,7 +40,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
         end: async () => 0,
       },
       store: {} as SessionServices['store'],
-      now,
+      recordChange: async () => unexpectedCall(),
       version: '0.0.0',
     },
     lists: () => EMPTY_LISTS,

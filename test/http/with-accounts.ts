@@ -7,6 +7,7 @@ import { createLogin, createPasswordCheck } from '../../src/accounts/login.ts';
 import { createSessions } from '../../src/accounts/sessions.ts';
 import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import type { Control, Intelligence } from '../../src/app/stores.ts';
+import { recordChange } from '../../src/audit/request-record.ts';
 import { paths } from '../../src/core/paths.ts';
 import { DATASETS, type Tier } from '../../src/core/tier.ts';
 import { createListCopies } from '../../src/exports/copies.ts';
@@ -87,7 +88,13 @@ export async function withAccounts(
       authenticateSession: sessions.authenticate,
       counters,
       login: createLogin({ checkPassword, authenticator, ...clock }),
-      pages: { checkPassword, sessions, store: control, now, version: '1.2.3' },
+      pages: {
+        checkPassword,
+        sessions,
+        store: control,
+        recordChange: (request, change) => recordChange(control, request, change),
+        version: '1.2.3',
+      },
       now,
       lists: (store) =>
         createListServices({
