@@ -6,8 +6,9 @@ import { LIMIT_WORDS, readMonth } from './limits.ts';
 import { message } from './parts/basics.tsx';
 import { LookupBox } from './parts/box.tsx';
 import { Dialog } from './parts/forms.tsx';
+import { LogOut } from './parts/login.tsx';
 import { followLinks, place } from './router.ts';
-import { logOut, session } from './session.ts';
+import { session } from './session.ts';
 import { nextTheme, theme } from './theme.ts';
 
 type FrameProps = { boxText: string; children: ComponentChildren };
@@ -90,9 +91,7 @@ function Header({ boxText, onHelp }: { boxText: string; onHelp(): void }) {
             <a class="pill account" href="/account" title="Your account">
               {visible(who.username)}
             </a>
-            <button type="button" class="button quiet wide" onClick={logOut}>
-              Log out
-            </button>
+            <LogOut kind="quiet wide" />
           </>
         )}
       </div>

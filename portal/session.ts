@@ -80,8 +80,11 @@ const COOKIE_DROPPED =
   'The password was right, but the browser did not keep the session: it accepts the cookie only over HTTPS or on this ' +
   'machine. Start the server with --tls-cert and --tls-key, or put a proxy with TLS in front of it.';
 
+/** Throws an ApiError if the session may live on: a page that says otherwise would leave it to the next person here. */
 export async function logOut(): Promise<void> {
-  await post('/api/portal/v1/logout', {}).catch(() => {});
+  await post('/api/portal/v1/logout', {}).catch((error: ApiError) => {
+    if (error.status !== UNAUTHORIZED) throw new ApiError(error.status, `You are still logged in. ${error.message}`);
+  });
   endSession();
   forgetRecent(); // others may use this browser
   otherTabs.postMessage(null);

@@ -6,11 +6,12 @@ import { askLine, counted, dateText, loginLine, NO_LIMIT, nowTs, numberText, spa
 import { getLimits, type Limits } from '../limits.ts';
 import { useGet, useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
-import { Ago, Badge, Card, CopyButton, Facts, Show, say } from '../parts/basics.tsx';
+import { Ago, Badge, Card, CopyButton, Facts, Show, say, useAct } from '../parts/basics.tsx';
 import { Bars, dayBars, Meter } from '../parts/charts.tsx';
 import { Field, Form } from '../parts/forms.tsx';
+import { LogOut } from '../parts/login.tsx';
 import { Table } from '../parts/table.tsx';
-import { logOut, type Session, session } from '../session.ts';
+import { type Session, session } from '../session.ts';
 
 export function AccountPage(_: PageProps) {
   const who = session.value;
@@ -23,9 +24,7 @@ export function AccountPage(_: PageProps) {
         <h1>{visible(who.username)}</h1>
         <span class="row dim">
           subscription {who.sub}, tier {visible(who.tier)} {who.admin && <Badge tone="info">administrator</Badge>}
-          <button type="button" class="button" onClick={logOut}>
-            Log out
-          </button>
+          <LogOut />
         </span>
       </div>
       <div class="columns">
@@ -152,13 +151,14 @@ export function UsageChart({ usage }: { usage: UsageByDayResponse }) {
 
 function Sessions() {
   const loaded = useGet<SessionsResponse>('/api/portal/v1/sessions');
-  const end = async (body: { id: string } | { others: true }) => {
-    const { ended } = await post<EndSessionsResponse>('/api/portal/v1/sessions/end', body);
-    say(`${counted(ended, 'session')} ended.`);
-    loaded.reload();
-  };
+  const { isSending, act } = useAct();
+  const end = (body: { id: string } | { others: true }) =>
+    act(async () => {
+      const { ended } = await post<EndSessionsResponse>('/api/portal/v1/sessions/end', body).finally(loaded.reload);
+      say(`${counted(ended, 'session')} ended.`);
+    });
   const endOthers = (
-    <button type="button" class="button" onClick={() => end({ others: true })}>
+    <button type="button" class="button" aria-disabled={isSending} onClick={() => end({ others: true })}>
       End all others
     </button>
   );
@@ -182,7 +182,7 @@ function Sessions() {
                   current ? (
                     <Badge tone="ok">this one</Badge>
                   ) : (
-                    <button type="button" class="button" onClick={() => end({ id })}>
+                    <button type="button" class="button" aria-disabled={isSending} onClick={() => end({ id })}>
                       End
                     </button>
                   ),

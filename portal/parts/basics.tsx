@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, BAD_REQUEST, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
 import { agoText, isoText, shortHash, spanText, type Tone, timeText, visible } from '../format.ts';
 import { reachedText } from '../limits.ts';
-import type { Loaded } from '../load.ts';
+import { type Loaded, toApiError } from '../load.ts';
 import { signal } from '../signal.ts';
 
 // Small parts that every page uses.
@@ -22,6 +22,18 @@ export function say(text: string, isError = false): void {
     },
     isError ? 2 * MESSAGE_MS : MESSAGE_MS,
   );
+}
+
+/** Makes changes one at a time, for buttons that ask nothing. What a change throws is shown. */
+export function useAct() {
+  const [isSending, setSending] = useState(false);
+  const act = async (change: () => Promise<void>) => {
+    if (isSending) return;
+    setSending(true);
+    await change().catch((error) => say(visible(toApiError(error).message), true));
+    setSending(false);
+  };
+  return { isSending, act };
 }
 
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {

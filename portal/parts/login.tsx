@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { isSessionOver } from '../api.ts';
-import { endSession, logIn } from '../session.ts';
+import { endSession, logIn, logOut } from '../session.ts';
+import { useAct } from './basics.tsx';
 import { Field, Form } from './forms.tsx';
 
 /** Shown in place of any page that needs an account. The address, and so what is looked up, stays as it is. */
@@ -27,6 +28,15 @@ export function LogIn() {
         <Field label="Password" name="password" type="password" isRequired autoComplete="current-password" />
       </Form>
     </section>
+  );
+}
+
+export function LogOut({ kind = '' }: { kind?: string }) {
+  const { isSending, act } = useAct();
+  return (
+    <button type="button" class={`button ${kind}`} aria-disabled={isSending} onClick={() => act(logOut)}>
+      Log out
+    </button>
   );
 }
 

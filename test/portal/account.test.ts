@@ -44,6 +44,11 @@ test('account page', async (t) => {
     const other = await portal.visit({ hasOwnSession: true });
     await other.open('/account');
     await open('/account');
+    const end = '**/api/portal/v1/sessions/end';
+    await page.route(end, (route) => route.fulfill({ status: 503, json: { code: 503, message: 'Try again later' } }));
+    await page.click('text=End all others');
+    await page.waitForSelector('.toast.error:has-text("Try again later")');
+    await page.unroute(end);
     await page.click('text=End all others');
     await page.waitForSelector('.toast:has-text("ended")');
     const sessions = page.locator('section[aria-label="Sessions of this account"] tbody tr');

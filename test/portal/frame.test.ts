@@ -137,6 +137,11 @@ test('frame, login and start page', async (t) => {
     await page.unroute('**/api/portal/v1/overview');
     await page.click('text=Try again');
     await page.waitForSelector('text=Newest URLs');
+    await page.route('**/api/portal/v1/logout', (route) => route.abort());
+    await page.click('text=Log out');
+    await page.waitForSelector('.toast.error:has-text("You are still logged in. The server does not answer")');
+    assert.ok(await page.isVisible('.pill.account'), 'the session lives on');
+    await page.unroute('**/api/portal/v1/logout');
     await page.click('text=Log out');
     await fillLogIn(page, DEMO);
     await page.waitForSelector('#large-box:focus');

@@ -24,10 +24,10 @@ import {
 } from '../../feeds.ts';
 import { counted, numberText, visible, withoutCommands } from '../../format.ts';
 import { formatOf } from '../../formats.ts';
-import { toApiError, useGet } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
-import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
+import { Ago, Badge, Card, Show, say, useAct } from '../../parts/basics.tsx';
 import { Bars } from '../../parts/charts.tsx';
 import { Check, Field, Select } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
@@ -217,20 +217,13 @@ function Rejected({ feed }: { feed: Feed }) {
 }
 
 function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
-  const [isSending, setSending] = useState(false);
+  const { isSending, act } = useAct();
   const shown = visible(feed.name);
-  const act = async (path: string, body: object, done: string) => {
-    if (isSending) return;
-    setSending(true);
-    try {
-      await post(path, body);
+  const send = (path: string, body: object, done: string) =>
+    act(async () => {
+      await post(path, body).finally(reload);
       say(done);
-    } catch (error) {
-      say(visible(toApiError(error).message), true);
-    }
-    setSending(false);
-    reload();
-  };
+    });
   return (
     <div class="row tight small-buttons">
       {!feed.paused && (
@@ -239,7 +232,7 @@ function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
           class="button"
           aria-label={`Run now: ${shown}`}
           aria-disabled={isSending || feed.running}
-          onClick={() => feed.running || act(`${feedApi(feed.name)}/run`, {}, `${shown} is fetched now.`)}
+          onClick={() => feed.running || send(`${feedApi(feed.name)}/run`, {}, `${shown} is fetched now.`)}
         >
           {feed.running ? 'Running …' : 'Run now'}
         </button>
@@ -252,8 +245,8 @@ function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
         aria-disabled={isSending}
         onClick={() =>
           feed.paused
-            ? act(feedApi(feed.name), { paused: false }, `${shown} is resumed and fetched at once.`)
-            : act(feedApi(feed.name), { paused: true }, `${shown} is paused. Its data stays.`)
+            ? send(feedApi(feed.name), { paused: false }, `${shown} is resumed and fetched at once.`)
+            : send(feedApi(feed.name), { paused: true }, `${shown} is paused. Its data stays.`)
         }
       >
         {feed.paused ? 'Resume' : 'Pause'}
