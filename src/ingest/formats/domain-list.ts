@@ -40,8 +40,11 @@ const LOCAL_NAMES = /^(?:localhost(?:\..*)?|local|broadcasthost|ip6-.*|0\.0\.0\.
 /** Such names have other addresses too: `fe80::1%lo0 localhost`, `255.255.255.255 broadcasthost`. */
 const LOCAL_LINE = /^[0-9a-f.:]+(?:%\w+)?\s+(\S.*)$/i;
 const URL_START = /^[a-z][a-z0-9+.-]*(?::|\[:\])\/\/|^[a-z]+\[:\/\/\]/i;
-/** The end of a host that is followed by a port or a path. */
-const END_OF_HOST = /[/:?].*$/;
+/**
+ * A port or a path after the host. With `s`, because a dot does not match U+2028: a line with many slashes before one took
+ * time in the square of its length.
+ */
+const END_OF_HOST = /[/:?].*$/s;
 
 /** The names of a line; null for a comment, a string for the reason of a reject. */
 function namesOf(line: string): string[] | Extract<ParsedRow, string> | null {
