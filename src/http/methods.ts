@@ -50,7 +50,7 @@ export function respondToOtherMethods(allow: string) {
 
 /** The first check, before the body is read. */
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  if (request.is404 && request.raw.url === '*' && sentMethod(request) === 'OPTIONS') {
+  if (request.is404 && request.originalUrl === '*' && sentMethod(request) === 'OPTIONS') {
     reply.code(204).header('allow', ALLOW_ANY).send(); // RFC 9110 §9.3.7: the options of the server as a whole
   } else done(request.is404 ? unknownPath() : undefined);
 }

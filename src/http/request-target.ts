@@ -2,6 +2,8 @@ import { percentDecoded } from '../core/text.ts';
 
 /** At the beginning of the path. */
 const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
+/** Of a target that is a path or a URL. */
+const STARTS = /^\/|^https?:\/\//i;
 
 /**
  * The request target as the router can read it.
@@ -14,8 +16,10 @@ const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
  *     //api/intel/v1/limits          /api/intel/v1/limits
  *     http://a//api/intel/v1/limits  http://a/api/intel/v1/limits: the absolute form (RFC 9112 §3.2.2)
  *     /…/listed/live/%zz             /…/listed/live/%25zz: not an address
+ *     *                              /*: the router takes the first character for a slash, so * would be the start page
  */
 export function readableTarget(target: string): string {
+  if (!STARTS.test(target)) return `/${target}`;
   const single = target.startsWith('/') && target[1] !== '/' ? target : target.replace(DOUBLED, '$1/');
   const queryAt = single.indexOf('?');
   const path = queryAt === -1 ? single : single.slice(0, queryAt);

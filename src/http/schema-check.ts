@@ -74,10 +74,6 @@ const KEYWORDS: { [Name in keyof Keywords]: (schema: Keywords) => Check } = {
     return (value, key) =>
       Array.isArray(value) ? firstFault(value.entries(), ([i, item]) => check(item, `${key}/${i}`)) : null;
   },
-  minProperties: (schema) =>
-    ofObjects((object, key) => (Object.keys(object).length >= schema.minProperties ? null : wrongCount(schema, key))),
-  maxProperties: (schema) =>
-    ofObjects((object, key) => (Object.keys(object).length <= schema.maxProperties ? null : wrongCount(schema, key))),
   required: ({ required }) =>
     ofObjects((object, key) => {
       const missing = required.find((name) => !Object.hasOwn(object, name));
@@ -91,6 +87,11 @@ const KEYWORDS: { [Name in keyof Keywords]: (schema: Keywords) => Check } = {
       ),
     );
   },
+  // After the keys: somebody who has sent an unknown key should read which one it is.
+  minProperties: (schema) =>
+    ofObjects((object, key) => (Object.keys(object).length >= schema.minProperties ? null : wrongCount(schema, key))),
+  maxProperties: (schema) =>
+    ofObjects((object, key) => (Object.keys(object).length <= schema.maxProperties ? null : wrongCount(schema, key))),
   properties({ properties }) {
     const checks = Object.entries(properties).map(([name, schema]) => [name, createCheck(schema)] as const);
     return ofObjects((object, key) =>

@@ -67,7 +67,7 @@ function parseAsn(value: string | number): ParsedSearchKey {
 }
 
 function parseFamily(value: string): ParsedSearchKey {
-  if (value !== '' && value.length <= FAMILY_MAX_LENGTH && value.isWellFormed()) {
+  if (value !== '' && [...value].length <= FAMILY_MAX_LENGTH && value.isWellFormed()) {
     return accepted({ by: 'family', folded: foldFamily(value) });
   }
   return refused(`malware_family must be 1 to ${FAMILY_MAX_LENGTH} characters of well-formed Unicode: Mirai`);

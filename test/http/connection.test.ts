@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { textOf } from '../metrics/text.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
+import { customRoute, serverWith } from './custom-route.ts';
 import { exchange, parseResponses } from './raw.ts';
 import { connectionEvent, open, origin, reset } from './transport.ts';
 
@@ -94,6 +96,23 @@ describe('below Fastify', () => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const [response] = parseResponses((await exchange(port, `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`)).text);
     assert.deepEqual([response?.statusCode, response?.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
+  });
+
+  test('the target * is not the path /', async (t) => {
+    const app = await serverWith(t, customRoute({ path: '/' }));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    for (const [line, status, allow] of [
+      ['OPTIONS *', 204, 'GET, HEAD, POST, OPTIONS'],
+      ['OPTIONS /', 204, 'GET, HEAD, OPTIONS'],
+      ['GET *', 404],
+      ['GET *?', 404],
+      ['POST *', 404],
+      ['GET /', 200],
+    ] as const) {
+      const [response] = parseResponses((await exchange(port, `${line} HTTP/1.1\r\n${CLOSE}\r\n`)).text);
+      assert.deepEqual([response?.statusCode, response?.headers.allow], [status, allow], line);
+    }
   });
 
   test('the response to HEAD has no body, also when it is an error', async (t) => {

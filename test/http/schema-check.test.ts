@@ -120,7 +120,7 @@ describe('the check of a body', () => {
   );
   const One = Type.Object(
     { ip: Type.Optional(Type.String()), host: Type.Optional(Type.String()) },
-    { minProperties: 1, maxProperties: 1 },
+    { minProperties: 1, maxProperties: 1, additionalProperties: false },
   );
   const url = 'abc';
   const SENTENCES: [schema: Schema, body: unknown, sentence: string | null][] = [
@@ -151,6 +151,7 @@ describe('the check of a body', () => {
     [Body, { url, headers: { a: '', b: '' } }, '"headers" must have at most 1 keys'],
     [One, { ip: '' }, null],
     [One, {}, 'Send exactly one of ip, host'],
+    [One, { ip: '', limit: 5 }, 'Unknown key "limit"'],
     [One, { ip: '', host: '' }, 'Send exactly one of ip, host'],
   ];
   for (const [schema, body, sentence] of SENTENCES) {

@@ -42,6 +42,11 @@ describe('a search key', () => {
     assert.equal(host(8_193).ok, false);
   });
 
+  it('malware_family has at most 128 characters, not UTF-16 units', () => {
+    const isFamily = (length: number) => parseSearchKey('malware_family', '\u{1f512}'.repeat(length)).ok;
+    assert.deepEqual([isFamily(128), isFamily(129)], [true, false]);
+  });
+
   it('that is refused names itself, whatever the value', () => {
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.oneof(fc.string({ unit: 'binary' }), fc.double()), (name, value) => {
