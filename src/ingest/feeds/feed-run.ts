@@ -75,22 +75,24 @@ export async function runFeedOnce(
     if (feed === null || (feed.isPaused && !wasPaused)) endBy('unwanted');
   };
   let endChecks = () => {};
+  let checks: Promise<unknown> = Promise.resolve();
   try {
     const feed = await control.feed(name);
     if (feed === null || !isWanted(feed)) return { outcome: 'unwanted' };
     endChecks = every(CHECK_MS, () => {
-      for (const check of [renew, checkWanted]) check(feed).catch(ignoreFailedCheck);
+      checks = Promise.all([checks, ...[renew, checkWanted].map((check) => check(feed).catch(leaseLasts))]);
     });
     const run = await runAndRecord(feed, AbortSignal.any([options.signal, abort.signal]), options);
     return endedBy === null ? run : { outcome: endedBy };
   } finally {
     endChecks();
-    await control.releaseFeed(name, owner);
+    await checks; // a renewal that arrived after the release would lease the feed again
+    await control.releaseFeed(name, owner).catch(leaseLasts); // thrown here, it would hide why the run failed
   }
 }
 
-/** The lease lasts long enough for the next attempts. */
-function ignoreFailedCheck(): void {}
+/** For a failure of the database: a lease lasts long enough for the next check, and ends by itself. */
+function leaseLasts(): void {}
 
 async function runAndRecord(feed: Feed, signal: AbortSignal, options: FeedRunOptions): Promise<FeedRun> {
   const { control, importFeed, now, random } = options;

@@ -216,6 +216,38 @@ describe('the schedule of feeds', () => {
     assert.deepEqual(world.outcomes, ['f imported']);
   });
 
+  test('a renewal on its way ends before the lease is released: the feed is free afterwards', async (t) => {
+    const gates = { run: Promise.withResolvers<FeedImportResult>(), renewal: Promise.withResolvers<void>() };
+    const world = await open(t, [{}], { importFeed: () => gates.run.promise });
+    const running = world.schedule.runDue();
+    await started(world.ran);
+    const { leaseFeed } = world.control;
+    world.control.leaseFeed = async (...args) => {
+      await gates.renewal.promise;
+      return leaseFeed(...args);
+    };
+    world.clock.ts += 30;
+    renewalOf(world)();
+    gates.run.resolve(DONE);
+    await until(async () => (await world.feed()).rows === DONE.rows);
+    gates.renewal.resolve();
+    await running;
+    assert.deepEqual(await world.control.leasedFeeds(world.clock.ts), []);
+  });
+
+  test('a release that fails does not hide why the run failed', async (t) => {
+    const world = await open(t, [{}], {
+      importFeed: async () => {
+        throw new TypeError('a defect');
+      },
+    });
+    world.control.releaseFeed = async () => {
+      throw new AppError('unavailable', 'away');
+    };
+    await world.schedule.runDue();
+    assert.deepEqual(world.outcomes, ['f failed']);
+  });
+
   test('checks for due feeds every five seconds', async (t) => {
     const { ran, timers, schedule } = await open(t, [{}]);
     const [look] = [...timers].find(([, ms]) => ms === 5_000) ?? assert.fail('there is no such timer');
