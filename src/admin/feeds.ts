@@ -11,12 +11,15 @@ import { checkFeedHost } from '../ingest/feeds/feed-host.ts';
 import { KNOWN_FEEDS } from '../ingest/feeds/known-feeds.ts';
 import {
   addFeed,
+  changeFeed,
   changeOfFeed,
   checkFeedName,
   draftFeed,
   feedFields,
   refuseKnownName,
+  removeFeed,
   requireFeed,
+  setPaused,
   toNewFeed,
   whileNotFetched,
 } from '../ingest/feeds/manage.ts';
@@ -170,7 +173,7 @@ const feedSet = (services: FeedAdminServices) =>
       await requireFeed(control, name);
       if (paused === undefined && Object.keys(values).length === 0) throw badRequest('There is nothing to change');
       if (Object.keys(values).length > 0) await changeValues(name, values, request, services);
-      if (paused !== undefined) await setPaused(name, paused, request, services);
+      if (paused !== undefined) await pauseOrResume(name, paused, request, services);
       services.wakeFeeds();
       return presentFeed(await requireFeed(control, name), await control.leasedFeeds(services.now()), services);
     },
@@ -192,23 +195,20 @@ async function changeValues(
   const nowTs = now();
   await whileNotFetched(control, { name, owner: `page ${randomUUID()}`, nowTs }, async (feed) => {
     const change = changeOfFeed(feed, values, header, { nowTs, nameOf: jsonName });
-    await control.changeFeed(name, change);
+    await changeFeed(control, name, change);
     const after = feedFields({ ...feed, ...change });
     await recordChange(control, request, { action: 'feed.set', subject: name, before: feedFields(feed), after });
   });
 }
 
-/** As `feed pause` and `feed resume`: a feed that is resumed is due at once. */
-async function setPaused(
+async function pauseOrResume(
   name: string,
   isPaused: boolean,
   request: FastifyRequest,
   { control, now }: FeedAdminServices,
 ): Promise<void> {
-  const feed = await requireFeed(control, name);
-  const change = isPaused ? { isPaused } : { isPaused, nextRunTs: now() };
-  await control.changeFeed(name, change);
-  const fields = { before: feedFields(feed), after: feedFields({ ...feed, ...change }) };
+  const { before, after } = await setPaused(control, name, isPaused, now());
+  const fields = { before: feedFields(before), after: feedFields(after) };
   await recordChange(control, request, { action: isPaused ? 'feed.pause' : 'feed.resume', subject: name, ...fields });
 }
 
@@ -227,7 +227,7 @@ const feedRun = (services: FeedAdminServices) =>
       const { control, now } = services;
       const { isPaused } = await requireFeed(control, name);
       if (isPaused) throw badRequest(`${name} is paused: resume it, and it is fetched at once`);
-      await control.changeFeed(name, { nextRunTs: now() });
+      await changeFeed(control, name, { nextRunTs: now() });
       services.wakeFeeds();
       return presentFeed(await requireFeed(control, name), await control.leasedFeeds(now()), services);
     },
@@ -245,15 +245,13 @@ const feedRemove = (services: FeedAdminServices) =>
     refusals: ['not_found'],
     read: (request) => pathText(request, 'name'),
     async respond(name, { request }: Exchange) {
-      const feed = await requireFeed(services.control, name);
-      const removed = await presentFeed(feed, [], services);
-      await services.control.removeFeed(name);
+      const feed = await removeFeed(services.control, name);
       await recordChange(services.control, request, {
         action: 'feed.remove',
         subject: name,
         before: feedFields(feed),
       });
-      return removed;
+      return presentFeed(feed, [], services);
     },
   });
 

@@ -113,6 +113,23 @@ describe('feeds of administrators', () => {
     );
   });
 
+  test('a feed that somebody else removes meanwhile is not found, and nothing is recorded', async (t) => {
+    const { post, control, audited } = await asAdmin(t);
+    const { changeFeed, removeFeed } = control;
+    control.changeFeed = async (name, change) => (await removeFeed(name)) && changeFeed(name, change);
+    control.removeFeed = async (name) => (await removeFeed(name)) && removeFeed(name);
+    for (const [path, body] of [
+      ['/feeds/urlhaus', { interval_seconds: 600 }],
+      ['/feeds/urlhaus', { paused: true }],
+      ['/feeds/urlhaus/run', {}],
+      ['/feeds/urlhaus/remove', {}],
+    ] as const) {
+      await post('/feeds', { known: 'urlhaus' });
+      assertError(await post(path, body), 404, /There is no feed "urlhaus"/);
+    }
+    assert.deepEqual(await audited(), Array(4).fill(`${BY_ADMIN} feed.add urlhaus`));
+  });
+
   test('headers are not sent to another host', async (t) => {
     const { post, control } = await asAdmin(t);
     await post('/feeds', { ...OWN, url: 'https://mirror.example/list' });

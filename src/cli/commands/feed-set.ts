@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { checkFeedHost } from '../../ingest/feeds/feed-host.ts';
 import {
+  changeFeed,
   changeOfFeed,
   evidenceOfFeed,
   type FeedValues,
@@ -70,7 +71,7 @@ Present headers are not sent to another scheme, host or port: with a --url there
     const changed = await whileNotFetched(control, lease, async (feed) => {
       asUsage(() => evidenceOfFeed(feed, values, flagName));
       const change = changeOfFeed(feed, values, header, { nowTs, nameOf: flagName });
-      await control.changeFeed(name, change);
+      await changeFeed(control, name, change);
       const after = { ...feed, ...change };
       await recordChange(control, {
         action: 'feed.set',

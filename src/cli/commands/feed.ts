@@ -1,7 +1,6 @@
 import { feedState } from '../../ingest/feeds/feed-state.ts';
-import { feedFields, requireFeed } from '../../ingest/feeds/manage.ts';
+import { feedFields, removeFeed, requireFeed, setPaused } from '../../ingest/feeds/manage.ts';
 import { shownUrl } from '../../ingest/sources/fetch-url.ts';
-import type { FeedChange } from '../../ingest/store.ts';
 import { recordChange } from '../audit-record.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
@@ -98,19 +97,17 @@ const feedShow = controlCommand(
   },
 );
 
-const feedPause = changeCommand({
+const feedPause = pauseCommand({
   name: 'pause',
   about: 'Stops fetching a feed until urlwarden feed resume. A run in progress is stopped within seconds.',
   outcome: 'is paused',
-  change: () => ({ isPaused: true }),
 });
 
-const feedResume = changeCommand({
+const feedResume = pauseCommand({
   name: 'resume',
   about: `Fetches a paused feed again; a running server does it within seconds. A feed that waits for a retry after
 failures is fetched now as well.`,
   outcome: 'is fetched again',
-  change: (nowTs) => ({ isPaused: false, nextRunTs: nowTs }),
 });
 
 const feedRemove = controlCommand(
@@ -124,30 +121,27 @@ without removing it, use urlwarden feed pause.`,
   async (control, { operands: [name = ''], flags }) => {
     const feed = await requireFeed(control, name);
     if (!flags.yes) await confirm(`Remove the feed ${feed.name}?`);
-    await control.removeFeed(feed.name);
+    await removeFeed(control, feed.name);
     await recordChange(control, { action: 'feed.remove', subject: feed.name, before: feedFields(feed) });
     return { text: `Removed ${feed.name}.\n`, json: feedJson(feed, currentTs()) };
   },
 );
 
-type Change = {
+type PauseWords = {
   name: 'pause' | 'resume';
   about: string;
   /** The result, which completes the sentence "urlhaus …". */
   outcome: string;
-  change(nowTs: number): FeedChange;
 };
 
-/** A command that makes one change to a feed. */
-function changeCommand({ name: verb, about, outcome, change }: Change): Command {
+function pauseCommand({ name: verb, about, outcome }: PauseWords): Command {
   return controlCommand(
     { synopsis: `feed ${verb} NAME`, about, operands: ['NAME'] },
     async (control, { operands: [name = ''] }) => {
-      const before = feedFields(await requireFeed(control, name));
-      await control.changeFeed(name, change(currentTs()));
-      const feed = await requireFeed(control, name);
-      await recordChange(control, { action: `feed.${verb}`, subject: name, before, after: feedFields(feed) });
-      return { text: `${name} ${outcome}.\n`, json: feedJson(feed, currentTs()) };
+      const { before, after } = await setPaused(control, name, verb === 'pause', currentTs());
+      const fields = { before: feedFields(before), after: feedFields(after) };
+      await recordChange(control, { action: `feed.${verb}`, subject: name, ...fields });
+      return { text: `${name} ${outcome}.\n`, json: feedJson(after, currentTs()) };
     },
   );
 }

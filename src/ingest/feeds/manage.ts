@@ -123,8 +123,40 @@ function knownName(name: string): AppError {
 
 export async function requireFeed(control: Pick<FeedStore, 'feed'>, name: string): Promise<Feed> {
   const feed = await control.feed(name);
-  if (feed !== null) return feed;
-  throw new AppError('not_found', `There is no feed ${JSON.stringify(name)}. See: urlwarden feed list`);
+  if (feed === null) throw unknownFeed(name);
+  return feed;
+}
+
+const unknownFeed = (name: string): AppError =>
+  new AppError('not_found', `There is no feed ${JSON.stringify(name)}. See: urlwarden feed list`);
+
+/** Throws `not_found` also if somebody removes the feed meanwhile. */
+export async function changeFeed(
+  control: Pick<FeedStore, 'changeFeed'>,
+  name: string,
+  change: FeedChange,
+): Promise<void> {
+  if (!(await control.changeFeed(name, change))) throw unknownFeed(name);
+}
+
+/** A feed that is resumed is due at once. Returns it before and after the change. */
+export async function setPaused(
+  control: Pick<FeedStore, 'feed' | 'changeFeed'>,
+  name: string,
+  isPaused: boolean,
+  nowTs: number,
+): Promise<{ before: Feed; after: Feed }> {
+  const before = await requireFeed(control, name);
+  const change = isPaused ? { isPaused } : { isPaused, nextRunTs: nowTs };
+  await changeFeed(control, name, change);
+  return { before, after: { ...before, ...change } };
+}
+
+/** Removes a feed and its headers; its data stays. Returns what it was. */
+export async function removeFeed(control: Pick<FeedStore, 'feed' | 'removeFeed'>, name: string): Promise<Feed> {
+  const feed = await requireFeed(control, name);
+  if (!(await control.removeFeed(name))) throw unknownFeed(name);
+  return feed;
 }
 
 /** Longer than the change takes. If this process dies, the feed waits for it. */
