@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readPrivateFile } from '../config/private-file.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import type { AccountStore, SigningKey } from './store.ts';
 
 /** RFC 7518 section 3.2: a key for HS256 has at least 32 bytes, the size of its hash. */
@@ -26,6 +26,14 @@ export async function ensureKey(
   const signing = await store.ensureKey(offered);
   if (signing.kid === offered.kid) onCreated(signing.kid);
   return signing;
+}
+
+/** Before a rotation: while the keys are in a file, a key of the store signs nothing, and a revoked one stays valid. */
+export function refuseKeyFile(hasKeyFile: boolean): void {
+  if (!hasKeyFile) return;
+  const hint =
+    'add a key as the first line of that file and restart the servers; without the old lines, old tokens are invalid';
+  throw badRequest(`The signing keys are in a file (--signing-key-file): ${hint}`);
 }
 
 /** Adds a key, which signs from now on. Tokens of older keys stay valid until they expire, unless `isImmediate`. */

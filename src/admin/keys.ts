@@ -1,7 +1,6 @@
 import { keyFields } from '../accounts/audit-fields.ts';
-import { keysJson, rotateKey } from '../accounts/signing-keys.ts';
+import { keysJson, refuseKeyFile, rotateKey } from '../accounts/signing-keys.ts';
 import { recordChange } from '../audit/request-record.ts';
-import { badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { adminRoute } from './route.ts';
@@ -36,10 +35,7 @@ const rotate = (services: AdminServices): Endpoint<RotateKeyRequest> => ({
   read: (request) => request.body as RotateKeyRequest,
   async respond({ now: isImmediate = false }, { request }) {
     const { control, now, hasKeyFile } = services;
-    if (hasKeyFile) {
-      const hint = 'add a key as the first line of that file and restart the servers';
-      throw badRequest(`The signing keys are in a file (--signing-key-file): ${hint}`);
-    }
+    refuseKeyFile(hasKeyFile);
     const before = await keyFields(control);
     const { kid } = await rotateKey(control, now(), isImmediate);
     await recordChange(control, request, {

@@ -55,3 +55,18 @@ test('key rotate adds a key, and only --now removes the older ones', async (t) =
   assert.deepEqual(result, { kid: third?.kid, keys: [{ kid: third?.kid, created_ts: third?.createdTs }] });
   assert.deepEqual(await kids(), [result.kid]);
 });
+
+test('key rotate refuses while the keys are in a file, which it cannot change', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const control = await temporaryControl(t, dataDir);
+  const { kid } = await ensureKey(control, 1_000);
+  const file = join(dataDir, 'keys');
+  writeFileSync(file, `${'ab'.repeat(32)}\n`, { mode: 0o600 });
+  const { code, stderr } = await urlwarden(['key', 'rotate', '--now', '--signing-key-file', file, '--data', dataDir]);
+  assert.notEqual(code, 0);
+  assert.match(stderr, /The signing keys are in a file/);
+  assert.deepEqual(
+    (await control.keys()).map((key) => key.kid),
+    [kid],
+  );
+});

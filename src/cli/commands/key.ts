@@ -1,10 +1,11 @@
 import { keyFields } from '../../accounts/audit-fields.ts';
-import { keysJson, readKeyFile, rotateKey } from '../../accounts/signing-keys.ts';
+import { keysJson, readKeyFile, refuseKeyFile, rotateKey } from '../../accounts/signing-keys.ts';
 import { variableOf } from '../../config/read-settings.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { recordChange } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
+import type { FlagValues } from '../define-command.ts';
 import { table, timeText } from '../output.ts';
 import { readCommandSettings, settingArgs } from '../settings.ts';
 import { currentTs } from '../time.ts';
@@ -18,6 +19,11 @@ export const key: CommandGroup = {
 
 const { signingKeyFile } = SETTINGS;
 const TABLE = { signingKeyFile };
+const FILE_FLAG = { 'signing-key-file': { argument: signingKeyFile.argument, meaning: signingKeyFile.meaning } };
+
+/** The file of the flag, of its variable or of urlwarden.toml, as a server would read it. */
+const keyFileOf = (flags: FlagValues<typeof FILE_FLAG>): string | null =>
+  readCommandSettings(TABLE, settingArgs(TABLE, flags)).signingKeyFile;
 
 const keyList = controlCommand(
   {
@@ -25,10 +31,10 @@ const keyList = controlCommand(
     about: `Lists the ids of the keys (kid), the newest first, and shows which one signs new tokens. The others only verify
 older tokens. The secrets are never shown. With --signing-key-file, or its variable
 ${variableOf(signingKeyFile.flag)}, it lists the keys of that file, which a server with this setting uses.`,
-    flags: { 'signing-key-file': { argument: signingKeyFile.argument, meaning: signingKeyFile.meaning } },
+    flags: FILE_FLAG,
   },
   async (control, { flags }) => {
-    const { signingKeyFile: file } = readCommandSettings(TABLE, settingArgs(TABLE, flags));
+    const file = keyFileOf(flags);
     const keys = file === null ? await control.keys() : readKeyFile(file);
     const listed = keysJson(keys, file !== null);
     const rows = listed.map(({ kid, created_ts, signs }) => [
@@ -46,12 +52,14 @@ const keyRotate = controlCommand(
   {
     synopsis: 'key rotate',
     about: `Creates a key that signs all new tokens. Existing tokens stay valid until they expire. Running servers
-use the new key within five seconds.`,
+use the new key within five seconds. Keys of --signing-key-file are not changed: edit that file.`,
     flags: {
+      ...FILE_FLAG,
       now: { meaning: 'remove the older keys: all existing tokens become invalid, and all clients must log in again' },
     },
   },
   async (control, { flags }) => {
+    refuseKeyFile(keyFileOf(flags) !== null);
     const before = await keyFields(control);
     const { kid } = await rotateKey(control, currentTs(), flags.now === true);
     await recordChange(control, { action: 'key.rotate', subject: kid, before, after: await keyFields(control) });
