@@ -2,18 +2,19 @@
  * Names of networks by AS number. One text and two typed arrays, because a Map of 80,000 texts takes several times the
  * memory of the texts.
  */
-type NetworkNames = {
+export type NetworkNames = {
   /** Sorted. */
   asns: Uint32Array;
   /** Where the name of the same index ends in `bytes`; it begins where the one before ends. */
   ends: Uint32Array;
-  bytes: Buffer;
+  bytes: Uint8Array;
 };
 
 /** Collects names while tables are read; the first name of an AS number is kept. */
 export type NameCollector = { add(asn: number, name: Buffer): void; finish(): NetworkNames };
 
 const QUOTE = 0x22;
+const utf8 = new TextDecoder();
 
 export function collectNames(): NameCollector {
   const byAsn = new Map<number, Buffer>();
@@ -49,8 +50,8 @@ export function nameIn({ asns, ends, bytes }: NetworkNames, asn: number): string
 }
 
 /** A field of a CSV file: `"Example, Inc."` is quoted, and a quote inside it is doubled. */
-function unquoted(field: Buffer): string {
-  const text = field.toString('utf8').trim();
+function unquoted(field: Uint8Array): string {
+  const text = utf8.decode(field).trim();
   const isQuoted = field[0] === QUOTE && text.length >= 2 && text.endsWith('"');
   return isQuoted ? text.slice(1, -1).replaceAll('""', '"') : text;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { AppError, badRequest } from '../core/errors.ts';
 import { IP_BYTES, isIpv4 } from '../core/ip/address.ts';
-import type { NameCollector } from './network-names.ts';
+import { collectNames, type NameCollector, type NetworkNames } from './network-names.ts';
 
 /**
  * Address ranges sorted by start. An address belongs to the last range that starts at or before it, or to none.
@@ -15,13 +15,23 @@ type NetworkTable = {
   asns: Uint32Array;
 };
 
+/** The npm data set. It can be sent to another thread. */
+export type NetworkTables = { ipv4: NetworkTable; ipv6: NetworkTable; names: NetworkNames };
+
+export function readTables([ipv4File, ipv6File]: [ipv4: string, ipv6: string]): NetworkTables {
+  const collector = collectNames();
+  const ipv4 = readNetworkTable(ipv4File, 1, collector);
+  const ipv6 = readNetworkTable(ipv6File, 4, collector);
+  return { ipv4, ipv6, names: collector.finish() };
+}
+
 const LINE_FEED = 0x0a;
 const COMMA = 0x2c;
 const ZERO = 0x30;
 const UNREADABLE = -1;
 
 /** Reads lines `start,end,asn,name` with addresses as decimal numbers. */
-export function readNetworkTable(file: string, words: 1 | 4, names?: NameCollector): NetworkTable {
+function readNetworkTable(file: string, words: 1 | 4, names: NameCollector): NetworkTable {
   const bytes = readTable(file);
   const count = countLines(bytes);
   const starts = new Uint32Array(count * words);
@@ -35,7 +45,7 @@ export function readNetworkTable(file: string, words: 1 | 4, names?: NameCollect
     if (at === UNREADABLE) throw unreadable(file, line);
     if (!isInOrder(starts, ends, line, words)) throw unsorted(file, line);
     const end = bytes.indexOf(LINE_FEED, at);
-    names?.add(asns[line] as number, bytes.subarray(at, end === -1 ? bytes.length : end));
+    names.add(asns[line] as number, bytes.subarray(at, end === -1 ? bytes.length : end));
     at = end + 1;
   }
   return { words, starts, ends, asns };

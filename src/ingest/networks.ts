@@ -1,13 +1,16 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { type AsnResponse, Reader, type Response } from 'mmdb-lib';
 import { AppError } from '../core/errors.ts';
 import type { Every } from '../core/every.ts';
 import { formatIp, isIpv4 } from '../core/ip/address.ts';
+import { workerEntry } from '../threads/worker-thread.ts';
 import type { AddressNetwork, UrlStore } from '../urls/store.ts';
-import { collectNames, nameIn } from './network-names.ts';
-import { keyWords, readNetworkTable, tableAsn } from './network-table.ts';
+import { nameIn } from './network-names.ts';
+import { keyWords, type NetworkTables, readTables, tableAsn } from './network-table.ts';
 
 /** Maps addresses to AS numbers and their names. */
 export type Networks = {
@@ -16,13 +19,11 @@ export type Networks = {
   networkOf(ip: Uint8Array): { asn: number; name: string | null } | null;
   /** The name of an AS number. An MMDB file is indexed by address: it knows the names of networks that were asked for. */
   nameOf(asn: number): string | null;
-  /** Reloads the table if its files have changed. */
-  refresh(): void;
   close(): void;
 };
 
 type NetworksOptions = {
-  /** If absent, the table is never reloaded. */
+  /** Reloads a table whose files have changed. If absent, it is never reloaded. */
   every?: Every;
   /** Called if the table cannot be reloaded; the previous table stays in use. */
   onFailure?: (error: unknown) => void;
@@ -35,48 +36,62 @@ const NPM_FILES = ['asn-ipv4-num.csv', 'asn-ipv6-num.csv'] as const;
 const REFRESH_MS = 30_000;
 
 type Loaded = Pick<Networks, 'asnOf' | 'networkOf' | 'nameOf'>;
-type Table = { files: readonly string[]; load(): Loaded };
+/** `reload` does not keep the thread from answering. */
+type Table = { files: readonly string[]; load(): Loaded; reload(stop: AbortSignal): Promise<Loaded> };
 
 const NO_TABLE: Loaded = { asnOf: () => null, networkOf: () => null, nameOf: () => null };
 
 /** `where` is an MMDB file, the folder of the npm data set, `npm` for the installed one, or null for no table. */
 export function openNetworks(where: string | null, options: NetworksOptions = {}): Networks {
-  if (where === null) return { ...NO_TABLE, refresh: () => {}, close: () => {} };
+  if (where === null) return { ...NO_TABLE, close: () => {} };
   const table = tableAt(where === 'npm' ? installedFolder() : where);
   let version = versionOf(table.files);
   let loaded = table.load();
 
-  function refresh(): void {
+  const stop = new AbortController();
+  let isReloading = false;
+  async function refresh(): Promise<void> {
+    if (isReloading) return;
+    isReloading = true;
     try {
       const current = versionOf(table.files);
       if (current === version) return;
       version = current; // do not reload a damaged file until it changes again
-      loaded = table.load();
+      loaded = await table.reload(stop.signal);
     } catch (error) {
-      options.onFailure?.(error);
+      if (!stop.signal.aborted) options.onFailure?.(error);
+    } finally {
+      isReloading = false;
     }
   }
-  const stop = options.every?.(REFRESH_MS, refresh);
+  const endTimer = options.every?.(REFRESH_MS, () => void refresh());
   return {
     asnOf: (ip) => loaded.asnOf(ip),
     networkOf: (ip) => loaded.networkOf(ip),
     nameOf: (asn) => loaded.nameOf(asn),
-    refresh,
-    close: () => stop?.(),
+    close() {
+      endTimer?.();
+      stop.abort();
+    },
   };
 }
 
 function tableAt(path: string): Table {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new AppError('not_found', `The ASN table ${path} does not exist: check --asn-db`);
-  if (!stats.isDirectory()) return { files: [path], load: () => loadMmdb(path) };
-  const files = NPM_FILES.map((name) => join(path, name));
+  // Its records are decoded when they are asked for.
+  if (!stats.isDirectory()) return { files: [path], load: () => loadMmdb(path), reload: async () => loadMmdb(path) };
+  const files = NPM_FILES.map((name) => join(path, name)) as [ipv4: string, ipv6: string];
   const missing = NPM_FILES.find((name) => !existsSync(join(path, name)));
   if (missing !== undefined) {
     const advice = `set --asn-db to an MMDB file, or to the folder of ${NPM_PACKAGE}`;
     throw new AppError('not_found', `The folder ${path} has no ${missing}: ${advice}`);
   }
-  return { files, load: () => loadCsv(files[0] ?? '', files[1] ?? '') };
+  return {
+    files,
+    load: () => lookupsIn(readTables(files)),
+    reload: async (stop) => lookupsIn(await readTablesInThread(files, stop)),
+  };
 }
 
 /** Searches next to this program, then in the working directory. */
@@ -152,11 +167,7 @@ function readMmdb(path: string): Reader<Response> {
   }
 }
 
-function loadCsv(ipv4File: string, ipv6File: string): Loaded {
-  const collector = collectNames();
-  const ipv4 = readNetworkTable(ipv4File, 1, collector);
-  const ipv6 = readNetworkTable(ipv6File, 4, collector);
-  const names = collector.finish();
+function lookupsIn({ ipv4, ipv6, names }: NetworkTables): Loaded {
   const nameOf = (asn: number) => nameIn(names, asn);
   const asnOf = (ip: Uint8Array) => tableAsn(isIpv4(ip) ? ipv4 : ipv6, keyWords(ip));
   return {
@@ -167,6 +178,14 @@ function loadCsv(ipv4File: string, ipv6File: string): Loaded {
       return asn === null ? null : { asn, name: nameOf(asn) };
     },
   };
+}
+
+/** Half a million ranges take half a second, in which a thread could answer thousands of requests. */
+async function readTablesInThread(files: [ipv4: string, ipv6: string], stop: AbortSignal): Promise<NetworkTables> {
+  const reader = new Worker(workerEntry('network-reader', import.meta.url), { workerData: files });
+  stop.addEventListener('abort', () => void reader.terminate(), { once: true });
+  const [tables] = await once(reader, 'message', { signal: stop });
+  return tables as NetworkTables;
 }
 
 type RefillReport = {

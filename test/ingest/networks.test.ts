@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
@@ -7,6 +7,7 @@ import { parseIp } from '../../src/core/ip/address.ts';
 import { toObservation } from '../../src/core/observation.ts';
 import { type Networks, openNetworks, refillNetworks } from '../../src/ingest/networks.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { factsOf } from '../urls/contract/observations.ts';
 import { mmdbOf } from './mmdb.ts';
 
@@ -168,34 +169,56 @@ describe('networks', () => {
     assert.throws(() => openNetworks('npm'), /npm install --no-save @ip-location-db\/asn/);
   });
 
-  test('a changed table is reloaded; a damaged one is reported, and the old one stays in use', (t) => {
-    const failures: unknown[] = [];
-    const timers: (() => void)[] = [];
-    let isStopped = false;
-    const file = mmdbFile(t);
-    const networks = openNetworks(file, {
-      every(_ms, work) {
-        timers.push(work);
-        return () => {
-          isStopped = true;
-        };
-      },
-      onFailure: (error) => failures.push(error),
+  for (const [kind, make, replace] of [
+    [
+      'MMDB file',
+      mmdbFile,
+      (file: string) => writeFileSync(file, mmdbOf({ '192.0.2.0/24': { autonomous_system_number: 7 } })),
+    ],
+    [
+      'npm data set',
+      csvFolder,
+      (folder: string) => writeFileSync(join(folder, 'asn-ipv4-num.csv'), row('192.0.2.0', '192.0.2.255', 7)),
+    ],
+  ] as const) {
+    test(`a changed ${kind} is reloaded; a damaged one is reported, and the old one stays in use`, async (t) => {
+      const failures: unknown[] = [];
+      const timers: (() => void)[] = [];
+      let isStopped = false;
+      const place = make(t);
+      const networks = openNetworks(place, {
+        every(_ms, work) {
+          timers.push(work);
+          return () => {
+            isStopped = true;
+          };
+        },
+        onFailure: (error) => failures.push(error),
+      });
+      const [poll = () => assert.fail()] = timers;
+      poll();
+      replace(place);
+      assert.equal(asnOf(networks, '192.0.2.1'), 64500);
+      await until(() => {
+        poll();
+        return asnOf(networks, '192.0.2.1') === 7;
+      }, 'the new table is used');
+      writeFileSync(kind === 'MMDB file' ? place : join(place, 'asn-ipv6-num.csv'), 'half a fi');
+      await until(() => {
+        poll();
+        return failures.length > 0;
+      }, 'the damage is reported');
+      poll();
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual([asnOf(networks, '192.0.2.1'), failures.length], [7, 1]);
+      assert.match(
+        String((failures[0] as Error).message),
+        /is not a readable MMDB file|asn-ipv6-num\.csv: line 1 must be/,
+      );
+      networks.close();
+      assert.ok(isStopped);
     });
-    const [poll = () => assert.fail()] = timers;
-    poll();
-    writeFileSync(`${file}.new`, mmdbOf({ '192.0.2.0/24': { autonomous_system_number: 7 } }));
-    renameSync(`${file}.new`, file);
-    assert.equal(asnOf(networks, '192.0.2.1'), 64500);
-    poll();
-    assert.equal(asnOf(networks, '192.0.2.1'), 7);
-    writeFileSync(file, 'half a fi');
-    poll();
-    poll();
-    assert.deepEqual([asnOf(networks, '192.0.2.1'), failures.length], [7, 1]);
-    networks.close();
-    assert.ok(isStopped);
-  });
+  }
 });
 
 describe('refilling networks', () => {
