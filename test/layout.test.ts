@@ -103,7 +103,7 @@ function layerOf(file: string): number {
 test('both adapters of a feature have the same files', () => {
   /**
    * Only SQLite has caches, and a writer thread that loads no reads and writes batches together. Only PostgreSQL locks the
-   * rows of a batch.
+   * rows of a batch, and numbers changes after their transaction.
    */
   const oneEngine = new Set([
     'src/urls/sqlite/apply-together.ts',
@@ -114,9 +114,11 @@ test('both adapters of a feature have the same files', () => {
     'src/urls/sqlite/writes.ts',
     'src/urls/postgres/locked-batch.ts',
     'src/reputation/sqlite/writes.ts',
+    'src/changes/sqlite/writes.ts',
+    'src/changes/postgres/numbers.ts',
   ]);
   const files = (engine: string) =>
-    globSync(`src/{urls,reputation,accounts,limits,ingest,audit,health,exports}/${engine}/*.ts`, { cwd: ROOT });
+    globSync(`src/{urls,reputation,accounts,limits,ingest,audit,health,exports,changes}/${engine}/*.ts`, { cwd: ROOT });
   const names = (engine: string) =>
     files(engine)
       .filter((file) => !oneEngine.has(file))

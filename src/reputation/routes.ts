@@ -17,10 +17,11 @@ export type ReputationServices = {
 
 export function reputationRoutes(services: ReputationServices): Route[] {
   const access = { dataset: DOMAIN_DATASET };
+  const common = { charge: 'query', isForPrograms: true } as const;
   return [
     // The dataset is a part of the path, so `read` checks it.
-    ...addressEndpoints(services).map((endpoint): Route => ({ endpoint, access: 'account', charge: 'query' })),
-    ...domainEndpoints(services).map((endpoint): Route => ({ endpoint, access, charge: 'query' })),
+    ...addressEndpoints(services).map((endpoint): Route => ({ endpoint, access: 'account', ...common })),
+    ...domainEndpoints(services).map((endpoint): Route => ({ endpoint, access, ...common })),
     ...catalogueEndpoints().map((endpoint): Route => ({ endpoint, access, charge: 'call' })),
   ];
 }

@@ -46,10 +46,10 @@ export function urlRoutes(store: UrlStore, now: () => number): Route[] {
     urlStatuses(store, now),
     urlPayloads(store),
   ];
-  const access = { dataset: URL_DATASET };
+  const common = { access: { dataset: URL_DATASET }, isForPrograms: true } as const;
   return [
-    ...endpoints.map((endpoint): Route => ({ endpoint, access, charge: 'query' })),
-    { endpoint: urlBulk(store), access, charge: 'steps' },
+    ...endpoints.map((endpoint): Route => ({ endpoint, ...common, charge: 'query' })),
+    { endpoint: urlBulk(store), ...common, charge: 'steps' },
   ];
 }
 
