@@ -1,5 +1,5 @@
+import { createExpiringMap } from '../core/expiring-map.ts';
 import { formatIp, isIpv4, parseIp } from '../core/ip/address.ts';
-import { createExpiringMap } from './expiring-map.ts';
 
 /** `burst` failures without a pause, then one more per interval. */
 export type FailureLimit = { burst: number; intervalMs: number };

@@ -1,4 +1,4 @@
-import { createExpiringMap } from './expiring-map.ts';
+import { createExpiringMap } from '../core/expiring-map.ts';
 
 /**
  * Clients should reuse their token. An account that logs in too often is first delayed, then refused; its tokens stay

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { createBatchedFind } from '../core/batched-find.ts';
 import { AppError } from '../core/errors.ts';
+import { createExpiringMap } from '../core/expiring-map.ts';
 import { toTs } from '../core/time.ts';
 import type { CallerSession } from '../http/endpoint.ts';
 import type { Authenticator } from './authenticator.ts';
-import { createBatchedFind } from './batched-find.ts';
-import { createExpiringMap } from './expiring-map.ts';
 import type { AccountCaller } from './snapshot.ts';
 import type { Account, Session, SessionBounds, SessionStore } from './store.ts';
 

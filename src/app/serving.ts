@@ -211,7 +211,7 @@ export function logOf(server: () => FastifyInstance): Log {
 
 export const TASK_FAILED = 'a background task failed; it will be retried';
 
-/** Metrics and ports of one thread, unless metrics are off. */
+/** What one thread counts; undefined if metrics are off. */
 export function openMetrics({ metricsPort }: Settings, thread: number): Metrics | undefined {
   return metricsPort === 'off' ? undefined : createMetrics(thread);
 }

@@ -29,7 +29,7 @@ function bareHost(text: string): string {
 }
 
 /** The flag of `search` for a value. A word that is nothing else may be a malware family. */
-export function keyFlag(value: string): 'ip' | 'host' | 'asn' | 'sha256' | 'family' {
+function keyFlag(value: string): 'ip' | 'host' | 'asn' | 'sha256' | 'family' {
   const host = bareHost(value);
   if (parseSearchKey('sha256', value).ok) return 'sha256';
   if (parseSearchKey('asn', value).ok) return 'asn';

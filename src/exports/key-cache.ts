@@ -1,5 +1,5 @@
-import { createBatchedFind } from '../accounts/batched-find.ts';
-import { createExpiringMap } from '../accounts/expiring-map.ts';
+import { createBatchedFind } from '../core/batched-find.ts';
+import { createExpiringMap } from '../core/expiring-map.ts';
 import type { ListKey } from './store.ts';
 
 /** By the hash of the key, in hexadecimal digits. */

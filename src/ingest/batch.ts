@@ -48,7 +48,7 @@ export type Batch = {
   listEnd: Extract<Item, { kind: 'list_end' }> | null;
 };
 
-export type ObservationCounts = {
+type ObservationCounts = {
   all: number;
   online: number;
   /** With another status. */

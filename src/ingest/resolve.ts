@@ -35,9 +35,9 @@ const RECENT_SECONDS = 86_400;
 export function resolvingFormat(format: Format, resolver: HostResolver): Format {
   return {
     ...format,
-    async *read(source, limits, times) {
-      for await (const items of format.read(source, limits, times)) {
-        yield await Promise.all(items.map((item) => resolved(item, resolver, times.nowTs)));
+    async *read(source, limits, options) {
+      for await (const items of format.read(source, limits, options)) {
+        yield await Promise.all(items.map((item) => resolved(item, resolver, options.nowTs)));
       }
     },
   };

@@ -75,7 +75,7 @@ const urlHistory = (store: UrlStore) =>
   lookupEndpoint({
     path: paths.urlHistory,
     operationId: 'urlHistory',
-    summary: 'The last 100 events and the last 100 payloads of a URL',
+    summary: `The newest ${HISTORY_LIMIT} events and the newest ${HISTORY_LIMIT} payloads of a URL`,
     schema: UrlHistoryResponse,
     lookUp: (url) => store.urlHistory(url, HISTORY_LIMIT),
   });
@@ -147,10 +147,10 @@ const urlStatuses = (store: UrlStore, now: () => number): Endpoint<StatusesQuery
     window: readWindow(queryString(request), now()),
     limit: readLimit(queryString(request)) ?? DEFAULT_LIMIT,
   }),
-  respond({ id, window, limit }, exchange, times) {
+  respond({ id, window, limit }, exchange, options) {
     const lines = (signal: AbortSignal) =>
       linesOf(exchange.reply, store.statuses(id, window, { limit, signal }), toWireEvent);
-    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), times);
+    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), options);
   },
 });
 
@@ -163,10 +163,10 @@ const urlPayloads = (store: UrlStore): Endpoint<{ id: number; limit: number }> =
   response: { contentType: NDJSON, schema: Payload },
   refusals: ['not_found'],
   read: (request) => ({ id: readId(request), limit: readLimit(queryString(request)) ?? DEFAULT_LIMIT }),
-  respond({ id, limit }, exchange, times) {
+  respond({ id, limit }, exchange, options) {
     const lines = (signal: AbortSignal) =>
       linesOf(exchange.reply, store.payloads(id, { limit, signal }), toWirePayload);
-    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), times);
+    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), options);
   },
 });
 
@@ -187,8 +187,8 @@ const urlSearch = (store: UrlStore, now: () => number): Endpoint<SearchQuery> =>
     limit: readLimit(queryString(request)) ?? MAX_INTEGER,
   }),
   weight: ({ key }) => searchCost(key),
-  respond: ({ key, window, limit }, exchange, times) =>
-    sendNdjson(exchange, (signal) => checkIfEmpty(store.search(key, window, { limit, signal }), noMatch), times),
+  respond: ({ key, window, limit }, exchange, options) =>
+    sendNdjson(exchange, (signal) => checkIfEmpty(store.search(key, window, { limit, signal }), noMatch), options),
 });
 
 /** The schema allows exactly one key. */

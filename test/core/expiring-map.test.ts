@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createExpiringMap } from '../../src/accounts/expiring-map.ts';
+import { createExpiringMap } from '../../src/core/expiring-map.ts';
 
 const MAX_ENTRIES = 4;
 const LIFE_MS = 10;
