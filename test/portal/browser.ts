@@ -175,6 +175,14 @@ export async function assertFits(page: Page): Promise<void> {
   assert.ok((wide ?? 0) <= (window ?? 0), `the page is ${wide} pixels wide in a window of ${window}`);
 }
 
+/** No row of a table is cut, and so no button: a table that is too wide scrolls inside itself. */
+export async function assertWhole(page: Page): Promise<void> {
+  const cut = await page.evaluate(`[...document.querySelectorAll('.table')]
+    .filter((table) => table.scrollWidth > table.clientWidth)
+    .map((table) => table.getAttribute('aria-label') + ': ' + (table.scrollWidth - table.clientWidth) + ' px')`);
+  assert.deepEqual(cut, []);
+}
+
 /** For people who look at the pages: with URLWARDEN_SCREENSHOTS=folder each call keeps a picture. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   const folder = process.env.URLWARDEN_SCREENSHOTS;

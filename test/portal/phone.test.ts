@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, assertSoon, openPortal, screenshot } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, assertWhole, openPortal, screenshot } from './browser.ts';
 
 /** The narrowest phones that are in use. */
 const WIDTH = 360;
-
-/** No row of a table is cut, and so no button. */
-async function assertWhole(page: Page): Promise<void> {
-  const cut = await page.evaluate(`[...document.querySelectorAll('.table')]
-    .filter((table) => table.scrollWidth > table.clientWidth)
-    .map((table) => table.getAttribute('aria-label') + ': ' + (table.scrollWidth - table.clientWidth) + ' px')`);
-  assert.deepEqual(cut, []);
-}
 
 const nowTs = () => Math.floor(Date.now() / 1_000);
 
