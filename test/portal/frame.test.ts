@@ -56,7 +56,7 @@ test('frame, login and start page', async (t) => {
   });
 
   await t.test('the hint of the box in the header is whole', async () => {
-    for (const width of [360, 800, 1280]) {
+    for (const width of [360, 800, 1160, 1280]) {
       const { page, open } = await portal.visit({ width });
       await open('/account');
       const isWhole = await page.evaluate<boolean>(`(() => {
@@ -68,6 +68,30 @@ test('frame, login and start page', async (t) => {
         return context.measureText(input.placeholder).width <= room;
       })()`);
       assert.ok(isWhole, `${width} pixels`);
+    }
+  });
+
+  await t.test('the header has one row, or the box has a row of its own; links have room for a finger', async () => {
+    const { page, open } = await portal.visit();
+    await open('/account');
+    const tops = () =>
+      page.evaluate<number[]>(`[...document.querySelectorAll('.brand, .header nav, .header-end, .header .box')]
+        .map((part) => part.getBoundingClientRect()).map(({ top, bottom }) => Math.round((top + bottom) / 2))`);
+    const targets = () =>
+      page.evaluate<number[]>(`[...document.querySelectorAll('.brand, .header nav a')]
+        .map((link) => link.getBoundingClientRect().height).filter((height) => height > 0)`);
+    for (const [width, hasOwnRow] of [
+      [390, true],
+      [960, true],
+      [1_024, true],
+      [1_160, false],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      const [brand, box = 0, ...others] = await tops();
+      assert.deepEqual(new Set([...others, ...(hasOwnRow ? [] : [box])]), new Set([brand]), `${width} pixels`);
+      assert.equal(box > (brand ?? 0), hasOwnRow, `${width} pixels`);
+      assert.ok(Math.min(...(await targets())) >= 36, `${width} pixels`);
+      assert.ok(((await page.locator('.brand').boundingBox())?.width ?? 0) >= 36, `${width} pixels`);
     }
   });
 
