@@ -61,12 +61,12 @@ function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }
       {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
       {reporter && (
         <span>
-          reported by <strong>{visible(reporter)}</strong>
+          reported by <strong title={visible(reporter)}>{visible(reporter)}</strong>
         </span>
       )}
       {removal && (
         <span>
-          removed: <strong>{visible(removal)}</strong>
+          removed: <strong title={visible(removal)}>{visible(removal)}</strong>
         </span>
       )}
     </>
@@ -87,7 +87,7 @@ function Meant({ text }: { text: string }) {
   return (
     <span>
       Did you mean{' '}
-      <a class="mono inline" href={other.path}>
+      <a class="mono inline" title={visible(other.text)} href={other.path}>
         {visible(other.text)}
       </a>
       ?
@@ -107,7 +107,7 @@ function Life({ report }: { report: UrlPageResponse }) {
       <span class="key-online">online</span>
       <span class="key-offline">offline</span>
       {families.slice(0, 6).map((family, i) => (
-        <span key={family} class={`key-dot group-${i}`}>
+        <span key={family} class={`key-dot group-${i}`} title={visible(family)}>
           {visible(family)}
         </span>
       ))}
@@ -133,14 +133,16 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
           {
             title: 'Seen (UTC)',
             cell: (payload) => (
-              <>
+              <span class="when">
                 <Time ts={payload.ts} />
-                <span class="sub narrow">{fileText(payload)}</span>
-              </>
+                <span class="sub narrow">
+                  <Name text={fileText(payload)} />
+                </span>
+              </span>
             ),
           },
           { title: 'Family', cell: (payload) => <Family family={payload['malware-family']} /> },
-          { title: 'Type', isWide: true, cell: ({ file_type: type }) => type && visible(type) },
+          { title: 'Type', isWide: true, cell: ({ file_type: type }) => type && <Name text={type} /> },
           {
             title: 'Size',
             isWide: true,
@@ -156,14 +158,23 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
 
 /** `elf, 12 kB`: on a phone below the time. */
 const fileText = ({ file_type: type, file_size: size }: UrlPageResponse['payloads'][number]): string =>
-  [type && visible(type), size !== null && bytesText(size)].filter(Boolean).join(', ');
+  [type, size !== null && bytesText(size)].filter(Boolean).join(', ');
 
 const EVENT_WORDS: Record<string, string> = { online: 'back online', offline: 'offline', removed: 'removed' };
 
 /** An event `added` that is not the first one follows a removal. */
 function changeText({ ts, status, removal }: UrlPageResponse['events'][number], firstTs: number | undefined): string {
   if (status === 'added') return ts === firstTs ? 'first seen online' : 'back after its removal';
-  return `${EVENT_WORDS[status] ?? status}${removal ? `: ${visible(removal)}` : ''}`;
+  return `${EVENT_WORDS[status] ?? status}${removal ? `: ${removal}` : ''}`;
+}
+
+/** A text of a source, which may be long. */
+function Name({ text }: { text: string }) {
+  return (
+    <span class="name" title={visible(text)}>
+      {visible(text)}
+    </span>
+  );
 }
 
 function Events({ events }: { events: UrlPageResponse['events'] }) {
@@ -184,13 +195,13 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
               </span>
             ),
           },
-          { title: 'Change', cell: (event) => changeText(event, firstTs) },
+          { title: 'Change', cell: (event) => <Name text={changeText(event, firstTs)} /> },
           {
             title: 'Last confirmed',
             isWide: true,
             cell: ({ confirmed_ts: ts }) => (ts === null ? <span class="dim">implied</span> : <Ago ts={ts} />),
           },
-          { title: 'Reported by', cell: ({ reporter }) => <span class="name">{visible(reporter)}</span> },
+          { title: 'Reported by', cell: ({ reporter }) => <Name text={reporter} /> },
         ]}
       />
     </Card>

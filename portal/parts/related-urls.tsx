@@ -27,7 +27,10 @@ export function RelatedUrls({ report }: { report: UrlPageResponse }) {
             aria-pressed={kind.label === chosen?.label}
             onClick={() => setChosen(kind)}
           >
-            {visible(kind.label)} <Cost queries={kind.cost} />
+            <span class="cut" title={visible(kind.label)}>
+              {visible(kind.label)}
+            </span>{' '}
+            <Cost queries={kind.cost} />
           </button>
         ))}
       </div>

@@ -106,17 +106,21 @@ function Raw({ report }: { report: object }) {
   );
 }
 
+const CHIPS_SHOWN = 12;
+
 /** Nothing without texts. */
 export function Chips({ title, texts }: { title: string; texts: readonly string[] }) {
   if (texts.length === 0) return null;
   return (
     <div class="chips below">
       <span class="dim">{title}:</span>
-      {texts.map((text) => (
-        <span key={text} class="chip">
-          {visible(text)}
-        </span>
-      ))}
+      <Folded rows={texts} class="chips" first={CHIPS_SHOWN}>
+        {(text) => (
+          <li key={text} class="chip">
+            {visible(text)}
+          </li>
+        )}
+      </Folded>
     </div>
   );
 }

@@ -48,7 +48,7 @@ export function UrlLink({ url }: { url: string }) {
 export function Family({ family }: { family: string | null }) {
   if (family === null) return <span class="dim">unknown</span>;
   return (
-    <a class="name" href={searchPath('malware_family', family)}>
+    <a class="name" title={visible(family)} href={searchPath('malware_family', family)}>
       {visible(family)}
     </a>
   );

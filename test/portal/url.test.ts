@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, assertSoon, LOOKS, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import {
+  assertAccessible,
+  assertFits,
+  assertSoon,
+  assertWhole,
+  LOOKS,
+  openPortal,
+  screenshot,
+  settled,
+  WIDTHS,
+} from './browser.ts';
 
 const KNOWN = '/url?u=hxxp://user:pw@203[.]0[.]113[.]7:80/bin.sh%23top';
 const HOSTILE = '<img src=x onerror=alert(1)>\u202e';
@@ -108,6 +118,45 @@ test('page of a URL', async (t) => {
     assert.ok(inner && outer && inner.x + inner.width <= outer.x + outer.width, JSON.stringify([inner, outer]));
     const isCut = `[...document.querySelectorAll('.facts a')].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
     assert.equal(await page.evaluate(isCut), false, 'the name is cut');
+  });
+
+  await t.test('long texts of one source leave room for the rest of the page', async () => {
+    const { page, open, messages } = await portal.visit();
+    const [words, word] = ['long text '.repeat(102), 'F'.repeat(1_024)];
+    await page.route('**/api/portal/v1/{url,overview}', async (route) => {
+      const json = await (await route.fetch()).json();
+      for (const payload of json.payloads ?? []) Object.assign(payload, { 'malware-family': word, file_type: words });
+      for (const event of json.events ?? [])
+        Object.assign(event, { status: 'removed', removal: words, reporter: word });
+      for (const row of json.newest ?? []) row.family = words;
+      const tags = Array.from({ length: 60 }, (_, i) => `${i} ${'t'.repeat(112)}`);
+      await route.fulfill({ json: { ...json, tags, reporter: word, removal: words } });
+    });
+    const heights = (selector: string) =>
+      page.locator(selector).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+    for (const [width, most] of [
+      [WIDTHS.desktop, 120],
+      [WIDTHS.phone, 160],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const path of [KNOWN, '/']) {
+        await open(path);
+        await page.waitForSelector('tbody a.name');
+        await assertFits(page);
+        await assertWhole(page);
+        assert.ok(Math.max(...(await heights('tbody tr, .verdict > span, .legend, .button'))) < most, path);
+        await screenshot(page, `long-texts-${width}-${path.length}`);
+      }
+    }
+    await open(KNOWN);
+    assert.equal(await page.getAttribute('.verdict strong', 'title'), word);
+    await page.click('.chips >> text=Show 48 more');
+    assert.equal(await page.locator('.chip').count(), 60 + 4, 'tags and steps');
+    // A link in a copied text that is as long as a URL may be.
+    await open(`/url?u=http://long.example/${'y'.repeat(3_000)}?<script>alert(1)</script>`);
+    await page.waitForSelector('.verdict a');
+    assert.ok(Math.max(...(await heights('.verdict > span'))) < 160);
+    assert.deepEqual(messages, []);
   });
 
   await t.test('what is no URL is refused in words', async () => {
