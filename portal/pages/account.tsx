@@ -177,7 +177,7 @@ function Sessions() {
               { title: 'Logged in', isWide: true, cell: ({ created_ts: ts }) => <Ago ts={ts} /> },
               { title: 'Last used', cell: ({ used_ts: ts }) => <Ago ts={ts} /> },
               {
-                title: '',
+                title: 'Actions',
                 cell: ({ id, current }) =>
                   current ? (
                     <Badge tone="ok">this one</Badge>
