@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { numberText } from '../format.ts';
 import type { Order } from '../search-rows.ts';
 import { ariaSort } from './table.tsx';
 
@@ -99,6 +100,12 @@ export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSo
         </tbody>
         <Space rows={rows.length - first - shown.length} />
       </table>
+      {shown.length < rows.length && (
+        <p class="printed">
+          Rows {numberText(first + 1)} to {numberText(first + shown.length)} of {numberText(rows.length)}. Download the
+          file for all of them.
+        </p>
+      )}
     </section>
   );
 }

@@ -17,7 +17,7 @@ export function RelatedUrls({ report }: { report: UrlPageResponse }) {
   const kinds = relatedOf(report);
   const [chosen, setChosen] = useState<Related | null>(null);
   return (
-    <Card title="Related URLs">
+    <Card title="Related URLs" class="related">
       <div class="chips">
         {kinds.map((kind) => (
           <button

@@ -114,7 +114,7 @@ export function Rest({ hidden, onShow }: { hidden: number; onShow(): void }) {
     setTimeout(() => last?.nextElementSibling?.querySelector<HTMLElement>('a, button')?.focus());
   };
   return (
-    <button type="button" class="button quiet" onClick={(event) => show(event.currentTarget)}>
+    <button type="button" class="button quiet rest" onClick={(event) => show(event.currentTarget)}>
       Show {hidden > PIECE && `${PIECE} of `}
       {numberText(hidden)} more
     </button>
