@@ -4,6 +4,7 @@ import type { LeftOutReason } from './content.ts';
 import { type ActiveExclusions, activeExclusions } from './exclusions.ts';
 import { type ActiveFilter, activeFilter } from './filter.ts';
 import { createListEnd, type ListEnd } from './list-end.ts';
+import { createSharedBelow, type SharedBelow } from './shared-below.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
 /** What lists are read from. */
@@ -25,6 +26,7 @@ export type Build = {
   definition: ListDefinition;
   filter: ActiveFilter;
   exclusions: ActiveExclusions;
+  sharedBelow: SharedBelow;
   nowTs: number;
   options: BuildOptions;
   end: ListEnd;
@@ -49,6 +51,7 @@ export function prepareBuild(
     leftOut,
     filter: activeFilter(definition.filter, nowTs),
     exclusions: activeExclusions(exclusions, definition.name, nowTs),
+    sharedBelow: createSharedBelow(store),
     end: createListEnd(nowTs),
     leaveOut(reason, count = 1) {
       if (count > 0) leftOut[reason] = (leftOut[reason] ?? 0) + count;

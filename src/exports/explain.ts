@@ -182,6 +182,7 @@ async function hostReasons(build: Build, host: string, isAddress: boolean): Prom
   const reasons = await nameReasons(build, host, report, readAll);
   if (reasons.length === 0) return [];
   for (const above of namesAround(host).slice(1)) {
+    // A name above the domain is on no list: it is a public suffix, or above one.
     if (above.length < domain.length) break;
     if ((await nameReasons(build, above, report, readAll)).length > 0) continue;
     const text = `${above} above it is on the list, and most formats also block names below a name`;

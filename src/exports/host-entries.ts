@@ -193,7 +193,7 @@ export function hostnamesOf({ store }: Build, { state }: DomainReport): ReadHost
 
 /** The rules by which a name is left out. A name of an abused domain stays while its own evidence lists it. */
 export async function guardsOf(
-  { store, nowTs, end }: Build,
+  { store, nowTs, end, sharedBelow }: Build,
   host: string,
   report: DomainReport,
   readAll: ReadHostnames,
@@ -203,6 +203,7 @@ export async function guardsOf(
   const own = isNameOfAbused ? await hostEvidence(host, state, readAll, nowTs) : null;
   const isListed = own !== null && isHostListed(own, nowTs);
   const guards = hostGuards(host, report, await ownLists(store, host, report), isListed);
+  guards.push(...(await sharedBelow(host)));
   if (own !== null && guards.length === 0) end.whenNot((ts) => isHostListed(own, ts));
   return guards;
 }

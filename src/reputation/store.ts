@@ -228,6 +228,11 @@ export type ReputationStore = {
   domainStates(names: readonly string[]): Promise<(DomainState | null)[]>;
   /** The lists on which exactly these names are. Names that are on none are absent. */
   nameLists(names: readonly string[]): Promise<Map<string, NameListing[]>>;
+  /**
+   * The names on lists that can be below a host name of a domain, sorted by name: those of at least four labels, because a
+   * domain has two. Without names that only have a rank: these are registrable domains.
+   */
+  nameListsBelowHosts(): Promise<Map<string, NameListing[]>>;
   /** Whether there is any list of names: popular or shared sites, URL shorteners, dynamic-DNS providers. */
   hasNameLists(): Promise<boolean>;
   /** How many registrable domains resolved to an address in each network, by facts and URLs; of very many not all. */

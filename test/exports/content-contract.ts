@@ -335,6 +335,55 @@ function hostTests(open: OpenStore): void {
     assert.equal((await keys(store, 'urls')).length, shared.length + kept.length);
   });
 
+  test('a name above one that many share is left out: most formats also block the names below', async (t) => {
+    const store = await open(t);
+    const above = new Map([
+      ['scw.cloud', 'the public suffix cockpit.fr-par.scw.cloud is below it'],
+      ['fr-par.scw.cloud', 'the public suffix cockpit.fr-par.scw.cloud is below it'],
+      ['kobe.jp', 'the public suffix *.kobe.jp is below it'],
+      ['compute.amazonaws.com', 'the public suffix *.compute.amazonaws.com is below it'],
+      ['usercontent.google.com', 'of drive.usercontent.google.com (built-in) below it'],
+      ['sub.site.example', 'a.files.sub.site.example below it is on a list of shared sites (shared-list)'],
+      ['files.sub.site.example', 'a.files.sub.site.example below it is on a list of shared sites (shared-list)'],
+      ['pages.popular.example', 'x.pages.popular.example below it is on a list of popular sites (popular-list)'],
+    ]);
+    const kept = [
+      'bad.fr-par.scw.cloud',
+      'city.kobe.jp', // an exception: no public suffix
+      'other.google.com',
+      'www.sub.site.example',
+      'b.files.sub.site.example',
+      'notsub.site.example',
+    ];
+    await store.apply([...above.keys(), ...kept].map((host) => online(`http://${host}/`)));
+    await store.setDomain('google.com', { human: 0, isAbused: false, reason: '', setTs: NOW });
+    await store.applyLists([
+      onList('shared', 'a.files.sub.site.example'),
+      onList('popular', 'x.pages.popular.example'),
+      onList('dyndns', 'far.away.dyn.example'),
+    ]);
+    const content = await build(store, 'hosts');
+    assert.deepEqual(await keys(store, 'hosts'), kept.toSorted());
+    assert.deepEqual(content.leftOut, { 'shared-site': above.size });
+    for (const [host, text] of above) {
+      const found = await reasons(store, 'hosts', host);
+      assert.equal(found.length, 1, host);
+      assert.match(found[0] ?? '', /^shared-site: .*, and most formats also block names below a name$/);
+      assert.ok(found[0]?.includes(text), `${found[0]}`);
+    }
+    for (const host of kept) assert.deepEqual(await reasons(store, 'hosts', host), [], host);
+    assert.equal((await keys(store, 'urls')).length, above.size + kept.length);
+  });
+
+  test('a domain above a public suffix is not on a list of listed domains', async (t) => {
+    const store = await open(t);
+    await store.setDomain('render.com', { human: -50, isAbused: null, reason: '', setTs: NOW });
+    await store.setDomain('listed.example', { human: -50, isAbused: null, reason: '', setTs: NOW });
+    const given = { filter: { listedDomains: true } };
+    assert.deepEqual(await keys(store, 'hosts', given), ['listed.example']);
+    assert.deepEqual((await build(store, 'hosts', given)).leftOut, { 'shared-site': 1 });
+  });
+
   test('an abused domain and its www are left out; its names stay while they are listed themselves', async (t) => {
     const store = await open(t);
     const hosts = ['hacked.example', 'www.hacked.example', 'shop.hacked.example'];

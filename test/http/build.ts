@@ -119,6 +119,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     domainsForList: async function* () {},
     domainStates: async (names) => names.map(() => null),
     nameLists: async () => new Map(),
+    nameListsBelowHosts: async () => new Map(),
     hasNameLists: async () => false,
     domainsAt: async (networks) => networks.map(() => 0),
     networklessAddresses: async function* () {},

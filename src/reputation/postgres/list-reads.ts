@@ -53,6 +53,10 @@ const NAME_LISTS = `
   select l.name, l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
   where l.name = any($1::text[])`;
 
+const NAME_LISTS_BELOW_HOSTS = `
+  select l.name, l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
+  where l.rank is null and l.name like '%.%.%.%' order by l.name`;
+
 const ANY_NAME_LIST = 'select 1 from name_lists limit 1';
 
 // One range of addresses for each row of the arrays; $1 is the place of the network that it belongs to.
@@ -76,7 +80,13 @@ export function createReadsForLists(
   query: Query,
 ): Pick<
   ReputationStore,
-  'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'hasNameLists' | 'domainsAt'
+  | 'listingsForList'
+  | 'domainsForList'
+  | 'domainStates'
+  | 'nameLists'
+  | 'nameListsBelowHosts'
+  | 'hasNameLists'
+  | 'domainsAt'
 > {
   return {
     ...createListReads(
@@ -100,6 +110,8 @@ export function createReadsForLists(
     domainStates: createDomainStates(query),
 
     nameLists: async (names) => listsByName(await query<NamedListRow>(NAME_LISTS, [names])),
+
+    nameListsBelowHosts: async () => listsByName(await query<NamedListRow>(NAME_LISTS_BELOW_HOSTS)),
 
     hasNameLists: async () => (await query<[number]>(ANY_NAME_LIST)).length > 0,
 

@@ -51,6 +51,10 @@ const NAME_LISTS = `
   select l.name, l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
   where l.name in (select value from json_each(?))`;
 
+const NAME_LISTS_BELOW_HOSTS = `
+  select l.name, l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
+  where l.rank is null and l.name like '%.%.%.%' order by l.name`;
+
 const ANY_NAME_LIST = 'select 1 from name_lists limit 1';
 
 const FACT_DOMAINS = `
@@ -69,7 +73,13 @@ export function createReadsForLists(
   db: Database,
 ): Pick<
   ReputationStore,
-  'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'hasNameLists' | 'domainsAt'
+  | 'listingsForList'
+  | 'domainsForList'
+  | 'domainStates'
+  | 'nameLists'
+  | 'nameListsBelowHosts'
+  | 'hasNameLists'
+  | 'domainsAt'
 > {
   const endOfRead = db.prepare<ListingKey>(END_OF_READ);
   const episodes = db.prepare<EpisodeRow>(EPISODES);
@@ -78,6 +88,7 @@ export function createReadsForLists(
   const addressesWithEvents = db.prepare<[Uint8Array]>(ADDRESSES_WITH_EVENTS);
   const domains = db.prepare<[string]>(DOMAINS);
   const nameLists = db.prepare<NamedListRow>(NAME_LISTS);
+  const nameListsBelowHosts = db.prepare<NamedListRow>(NAME_LISTS_BELOW_HOSTS);
   const anyNameList = db.prepare<[number]>(ANY_NAME_LIST);
   const factDomains = db.prepare<[number]>(FACT_DOMAINS);
   const urlDomains = db.prepare<[number]>(URL_DOMAINS);
@@ -112,6 +123,8 @@ export function createReadsForLists(
     domainStates: (names) => inChunks(names, (some) => some.map(readState)),
 
     nameLists: async (names) => listsByName(nameLists.all(JSON.stringify(names))),
+
+    nameListsBelowHosts: async () => listsByName(nameListsBelowHosts.all()),
 
     hasNameLists: async () => anyNameList.get() !== undefined,
 

@@ -87,6 +87,22 @@ export function listReadsSuite(open: OpenStore): void {
       assert.equal(await store.hasNameLists(), false);
     });
 
+    test('the names on lists that can be below a host name', async (t) => {
+      const store = await open(t);
+      assert.equal((await store.nameListsBelowHosts()).size, 0);
+      const names = ['site.example', 'www.site.example', 'b.a.site.example', 'c.b.a.site.example'];
+      await store.applyLists([
+        ...names.map((name) => ({ source: 'list', ts: T, as: 'shared', name }) as const),
+        { source: 'another', ts: T, as: 'dyndns', name: 'b.a.site.example' },
+      ]);
+      const name = { hostname: 'a.b.c.s3.amazonaws.com', domain: 'c.s3.amazonaws.com' };
+      await store.applyDomains([], [{ ts: T, name, kind: 'rank', source: 'top', rank: 5 }]);
+      const found = [...(await store.nameListsBelowHosts())].map(
+        ([name, lists]) => `${name} ${lists.map(({ kind, source }) => `${kind}/${source}`)}`,
+      );
+      assert.deepEqual(found, ['b.a.site.example dyndns/another,shared/list', 'c.b.a.site.example shared/list']);
+    });
+
     test('the domains at an address, by facts and by URLs', async (t) => {
       const store = await open(t);
       const ip = '192.0.2.1';
