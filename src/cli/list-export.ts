@@ -57,6 +57,7 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
     }
     const variant = readVariant(flags, definition);
     const list = await buildEntries(store, definition, exclusions, nowTs, options);
+    await store.newestChange(); // notices a restore or failover of PostgreSQL, after which serials skip
     const serial = await control.listSerial(name, packList(list).keysHash, nowTs);
     for (const piece of renderVariant({ ...list, serial }, variant).pieces) await print(Buffer.from(piece).toString());
     return 0;

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
+import { openPostgresControl, openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
 import { copyData } from '../../src/database/copy.ts';
@@ -51,8 +51,9 @@ test('PostgreSQL: the same after a failover, which may lose the newest numbers; 
   await copyData({ dataDir, databaseUrl, signal: new AbortController().signal });
 
   const store = await openPostgresIntelligence({ url: databaseUrl, readUrls: [], connections: 3 });
+  const lists = await openPostgresControl({ url: databaseUrl });
   const db = openDatabase(databaseUrl, { connections: 1, role: 'read-write' });
-  t.after(() => Promise.all([store.close(), db.close()]));
+  t.after(() => Promise.all([store.close(), lists.close(), db.close()]));
   deepEqual(textOf(await readLines(store, 0, { now: T })), [
     'add listing XBL|192.0.2.9|URL data||',
     `add url ${url(1)}`,
@@ -62,6 +63,9 @@ test('PostgreSQL: the same after a failover, which may lose the newest numbers; 
   deepEqual(textOf(await readLines(store, moved, { now: T })), [`add url ${url(2)}`]);
   const before = await store.newestChange();
   equal(await store.newestChange(), before, 'the place is the same');
+  const serialAt = (nowTs: number) => lists.listSerial('urls-online', new Uint8Array(32), nowTs);
+  equal(await serialAt(100), 100);
+  equal(await serialAt(200), 100);
 
   // As a replica that became the primary shows it: another timeline.
   await db.run(`update change_numbers set place = 'before the failover'`);
@@ -69,4 +73,6 @@ test('PostgreSQL: the same after a failover, which may lose the newest numbers; 
   deepEqual(textOf(await readLines(store, before, { now: T })), [`add url ${url(3)}`]);
   ok((await store.newestChange()) > before + 1);
   equal(await store.changesAfter(before + 1, ALL, 10), 'gone');
+  equal(await serialAt(300), 300, 'a serial that was lost may have been given to other content');
+  equal(await serialAt(400), 300);
 });

@@ -53,6 +53,21 @@ test('a restored folder returns the same data and accepts writes', async (t) => 
   assert.equal((await lastOf(store2, URL))?.status?.status, 'offline');
 });
 
+test('after a restore the serial of a list grows, also if its content is that of the backup', async (t) => {
+  const { folder, dataDir, control, file } = await openData(t);
+  const serialOf = (store: typeof control, content: number, nowTs: number) =>
+    store.listSerial('urls-online', new Uint8Array(32).fill(content), nowTs);
+  assert.equal(await serialOf(control, 1, 100), 100);
+  await backupData({ dataDir, file });
+  assert.equal(await serialOf(control, 2, 200), 200);
+  const restored = join(folder, 'restored');
+  await restoreData({ file, dataDir: restored });
+  const control2 = await openControl({ dataDir: restored });
+  t.after(() => control2.close());
+  assert.equal(await serialOf(control2, 1, 300), 300);
+  assert.equal(await serialOf(control2, 1, 400), 300);
+});
+
 test('the restored files have the schema of the original files', async (t) => {
   const { folder, dataDir, file } = await openData(t);
   await backupData({ dataDir, file });

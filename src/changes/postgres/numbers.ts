@@ -42,6 +42,9 @@ const SKIP = `
     update change_numbers set newest = greatest(newest + ${NUMBERS_PER_SECOND}, ${CLOCK} * ${NUMBERS_PER_SECOND}) returning newest)
   insert into changes (seq, count, ts, op, kind, subjects) select newest, 1, ${CLOCK}, 1, null, '[]' from skipped`;
 
+// Serials of lists too: the next build of each list takes a new one. No content has an empty hash.
+const FORGET_LIST_CONTENTS = `update list_serials set content_hash = ''`;
+
 /** Rows in one transaction: some ten milliseconds. */
 const CHUNK_ROWS = 1_000;
 
@@ -61,6 +64,7 @@ async function giveNumbers(session: Session): Promise<{ newest: number; isDone: 
   if (place !== currentPlace) {
     await session.run(SET_PLACE, [currentPlace]);
     if (before > 0) await session.run(SKIP);
+    await session.run(FORGET_LIST_CONTENTS);
   }
   const [row] = await session.query<[newest: number, numbered: number]>(NUMBER);
   const [newest, numbered] = row ?? [before, 0];

@@ -40,6 +40,12 @@ function requireIntact(path: string, origin: string): void {
 /** What SQLite says about a file that begins like no database, such as one that gzip has packed. */
 const NO_DATABASE = 'file is not a database';
 
+/**
+ * Serials after those of the backup were given to devices, with other content: the next build of each list takes a new one.
+ * No content has an empty hash.
+ */
+const FORGET_LIST_CONTENTS = "update list_serials set content_hash = x''";
+
 /** Fills two empty files from a backup. */
 export function restoreSqlite(from: string, to: DataFiles): void {
   const damage = findDamage(from);
@@ -51,6 +57,8 @@ export function restoreSqlite(from: string, to: DataFiles): void {
     requireBackup(db);
     db.transaction(() => extractControl(db));
   });
+  prepareDatabaseFile('control', to.control); // a backup of an older program has no lists for devices
+  withWriter(to.control, (db) => db.transaction(() => db.exec(FORGET_LIST_CONTENTS)));
   copyFileSync(from, to.intelligence, constants.COPYFILE_FICLONE);
   chmodSync(to.intelligence, FILE_MODE); // the copy has mode and owner of the backup
   giveToOwner(to.intelligence);
