@@ -49,8 +49,12 @@ test('devices fetch formats and profiles that exist', () => {
       const found = findFormat(kind as ListKind, format);
       assert.ok(found !== null, `${name}: ${ending}`);
       if (query === undefined) continue;
+      const { profile, max, ...others } = Object.fromEntries(new URLSearchParams(query));
+      assert.deepEqual(others, {});
+      if (max !== undefined) assert.match(max, /^[1-9]\d*$/);
+      if (profile === undefined) continue;
       assert.ok(found.takesProfile);
-      assert.notEqual(findProfile(new URLSearchParams(query).get('profile') ?? ''), null);
+      assert.notEqual(findProfile(profile), null);
     }
   }
 });

@@ -47,7 +47,7 @@ function unescaped(url: string): string {
   return url.replace(ENCODED, (_, hex?: string) => (hex === undefined ? '%' : String.fromCharCode(parseInt(hex, 16))));
 }
 
-/** As many expressions on a line as fit: Squid warns about more than a hundred lines. */
+/** As many expressions on a line as fit: `squid -k parse` warns about more than a hundred lines. */
 function joinExpressions(keys: Iterable<string>): string[] {
   const lines: string[] = [];
   let line = '';

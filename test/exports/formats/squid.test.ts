@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ListContent } from '../../../src/exports/content.ts';
+import { DEVICES } from '../../../src/exports/devices.ts';
 import { listReader } from '../../needs.ts';
 import { freePort, startChild, untilReady } from '../../servers/child.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -71,6 +72,20 @@ test('Squid reads lists without a warning', (t) => {
     const url = `http://h/${'a'.repeat(length + 9)}`;
     assert.deepEqual(complaints(configured(t, hostList([]), urlList([url]))), [], `${length}`);
   }
+});
+
+test('Squid reads as many URLs as its configuration takes without a warning', (t) => {
+  const squid = DEVICES.find(({ name }) => name === 'squid');
+  const max = Number(squid?.formats.urls?.match(/max=(\d+)$/)?.[1]);
+  // Their expressions have 59 characters on average, as those of real feeds.
+  const urls = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, i) => `http://files-${100_000 + i}.example.com/payload-1/${'dir'.repeat(i % 4)}/bin.sh`,
+    );
+  const warnings = (count: number) => complaints(configured(t, hostList([]), urlList(urls(count)))).length;
+  assert.equal(warnings(max), 0);
+  assert.equal(warnings(2 * max), 1, 'the bound is needed');
 });
 
 test('Squid denies what is on a list, and nothing else', async (t) => {
