@@ -6,7 +6,7 @@ import type { AccountStore } from './store.ts';
 const TIER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The built-in tiers, then those that an operator has set. */
-export async function allTiers(store: AccountStore): Promise<Tier[]> {
+export async function allTiers(store: Pick<AccountStore, 'tiers'>): Promise<Tier[]> {
   return [...BUILT_IN_TIERS, ...(await store.tiers())];
 }
 
@@ -14,7 +14,7 @@ export async function findTier(store: AccountStore, name: string): Promise<Tier 
   return (await allTiers(store)).find((tier) => tier.name === name) ?? null;
 }
 
-export async function requireTier(store: AccountStore, name: string): Promise<Tier> {
+export async function requireTier(store: Pick<AccountStore, 'tiers'>, name: string): Promise<Tier> {
   const tiers = await allTiers(store);
   const tier = tiers.find((candidate) => candidate.name === name);
   if (tier !== undefined) return tier;

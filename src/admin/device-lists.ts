@@ -1,11 +1,10 @@
-import { requireAccount } from '../accounts/manage.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import { recordChange } from '../audit/request-record.ts';
 import type { AuditStore } from '../audit/store.ts';
 import { paths } from '../core/paths.ts';
 import { allLists } from '../exports/built-in.ts';
 import { exclude, exclusionFields, exclusionSubject, removeExclusion } from '../exports/exclude.ts';
-import { accountNames, keyFields, makeListKey, revokeListKey } from '../exports/keys.ts';
+import { accountNames, keyFields, makeListKeyFor, revokeListKey } from '../exports/keys.ts';
 import { changeList, defineList, listFields, removeList, requireList } from '../exports/manage.ts';
 import { keyIdParameter } from '../exports/own-keys.ts';
 import type { ListKey, ListStore } from '../exports/store.ts';
@@ -30,7 +29,9 @@ import { adminRoute, Nothing, pathParameter, pathText, queryText, textParameter 
 import { ListOf } from './wire.ts';
 
 export type DeviceListAdminServices = {
-  control: ListStore & Pick<AccountStore, 'accountByUsername' | 'accountBySub'> & Pick<AuditStore, 'addAudit'>;
+  control: ListStore &
+    Pick<AccountStore, 'accountByUsername' | 'accountBySub' | 'tiers'> &
+    Pick<AuditStore, 'addAudit'>;
   /** Unix seconds. */
   now(): number;
 };
@@ -218,11 +219,10 @@ const keyAdd = ({ control, now }: DeviceListAdminServices) =>
     summary: 'Make a key with which one device fetches one list; only this response has it',
     body: AccountKeyAddRequest,
     response: json(MadeAccountKeyResponse),
-    refusals: ['not_found'],
+    refusals: ['not_found', 'conflict'],
     read: (request) => request.body as AccountKeyAddRequest,
     async respond({ list, device, username: given }, { request }): Promise<Static<typeof MadeAccountKeyResponse>> {
-      const { sub, username } = await requireAccount(control, given);
-      const { key, made } = await makeListKey(control, { list, device, sub }, now());
+      const { key, made, username } = await makeListKeyFor(control, given, { list, device }, now());
       await recordChange(control, request, { action: 'list-key.add', subject: list, after: keyFields(made, username) });
       return { ...toKeyItem(made), username, key };
     },

@@ -12,14 +12,15 @@ export function datasetsOf({ kind, filter }: Pick<ListDefinition, 'kind' | 'filt
   return filter.maxScore === null ? [URL_DATASET] : [URL_DATASET, DOMAIN_DATASET];
 }
 
-function missingDataset({ limits }: Caller, definition: ListDefinition): string | undefined {
-  return datasetsOf(definition).find((dataset) => !limits.ads.includes(dataset));
+/** The first that an account with the datasets `ads` lacks. */
+export function missingDataset(ads: readonly string[], definition: ListDefinition): string | undefined {
+  return datasetsOf(definition).find((dataset) => !ads.includes(dataset));
 }
 
-export const mayFetch = (caller: Caller, definition: ListDefinition): boolean =>
-  missingDataset(caller, definition) === undefined;
+export const mayFetch = ({ limits }: Caller, definition: ListDefinition): boolean =>
+  missingDataset(limits.ads, definition) === undefined;
 
-export function requireDatasets(caller: Caller, definition: ListDefinition): void {
-  const missing = missingDataset(caller, definition);
+export function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
+  const missing = missingDataset(limits.ads, definition);
   if (missing !== undefined) throw new AppError('forbidden', `The dataset ${missing} is not part of this subscription`);
 }

@@ -1,7 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
+import { requireAccount } from '../accounts/manage.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import { requireTier } from '../accounts/tiers.ts';
 import { AppError, badRequest } from '../core/errors.ts';
 import { textFault } from '../core/text.ts';
+import { missingDataset } from './datasets.ts';
 import { requireList } from './manage.ts';
 import type { ListDefinition, ListKey, ListStore } from './store.ts';
 
@@ -40,15 +43,13 @@ export async function makeListKey(
   store: Pick<ListStore, 'listDefinitions' | 'listKeys' | 'addListKey'>,
   { list, device, sub }: NewKey,
   nowTs: number,
-  mayFetch: (definition: ListDefinition) => boolean = () => true,
+  requireDatasets: (definition: ListDefinition) => void = () => {},
 ): Promise<MadeKey> {
   if (device.trim() === '') throw badRequest('The name of the device is missing');
   const fault = textFault(device);
   if (fault !== null) throw badRequest(`The name of the device: ${fault}`);
   const definition = await requireList(store, list);
-  if (!mayFetch(definition)) {
-    throw new AppError('forbidden', `The datasets of the list ${list} are not part of this subscription`);
-  }
+  requireDatasets(definition);
   if ((await store.listKeys({ sub, limit: MAX_KEYS_PER_ACCOUNT })).length >= MAX_KEYS_PER_ACCOUNT) {
     throw badRequest(`The account has ${MAX_KEYS_PER_ACCOUNT} keys already: revoke some first`);
   }
@@ -56,6 +57,24 @@ export async function makeListKey(
   const added = { list, device, sub, createdTs: nowTs };
   const id = await store.addListKey(added, keyHash(key));
   return { key, made: { id, ...added, lastFetch: null } };
+}
+
+/** For an account that an operator names. */
+export async function makeListKeyFor(
+  store: Parameters<typeof makeListKey>[0] & Pick<AccountStore, 'accountByUsername' | 'tiers'>,
+  given: string,
+  key: Omit<NewKey, 'sub'>,
+  nowTs: number,
+): Promise<MadeKey & { username: string }> {
+  const { sub, username, tier } = await requireAccount(store, given);
+  const { ads } = await requireTier(store, tier);
+  const made = await makeListKey(store, { ...key, sub }, nowTs, (definition) => {
+    const missing = missingDataset(ads, definition);
+    if (missing === undefined) return;
+    const problem = `The tier ${tier} of ${username} lacks the dataset ${missing}, which the list ${key.list} needs`;
+    throw new AppError('conflict', `${problem}: change the tier, or choose another account`);
+  });
+  return { ...made, username };
 }
 
 /** With `sub`, only a key of this account. */

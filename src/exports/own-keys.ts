@@ -5,7 +5,7 @@ import { callerOf } from '../http/authenticate.ts';
 import { type Caller, type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
 import { parseDecimal } from '../http/query.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { mayFetch } from './datasets.ts';
+import { requireDatasets } from './datasets.ts';
 import { keyFields, MAX_KEYS_PER_ACCOUNT, makeListKey, revokeListKey } from './keys.ts';
 import type { ListStore } from './store.ts';
 import { KeyAddRequest, KeyItem, MadeKeyResponse, toKeyItem } from './wire.ts';
@@ -54,7 +54,7 @@ const keyAdd = ({ control, now }: OwnKeyServices): Endpoint<KeyAddRequest> => ({
     const { sub, username } = caller.account;
     const charge = await charging.chargeStep(exchange, 1);
     const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) =>
-      mayFetch(caller, one),
+      requireDatasets(caller, one),
     ).catch(async (error) => {
       await charging.refund(charge);
       throw error;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createAccount } from '../../src/accounts/manage.ts';
 import { openControl } from '../../src/app/stores.ts';
 import { keyHash } from '../../src/exports/keys.ts';
+import { GOLD } from '../app/control-records.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
 
@@ -75,6 +76,11 @@ test('urlwarden list: definitions, exclusions and keys', async (t) => {
   assert.ok(!keys.includes(key.slice(4)));
   await refuses(['key', 'add', 'mirai', 'proxy', '--account', 'nobody'], 1, /no account "nobody"/);
   await refuses(['key', 'add', 'none', 'proxy', '--account', 'ada'], 1, /no list "none"/);
+  await control.putTier({ ...GOLD, ads: ['URL', 'BCL'] });
+  await createAccount(control, { username: 'bob', password: 'a password of length', tier: 'gold' }, 1);
+  const lacks = /The tier gold of bob lacks the dataset XBL, which the list addresses-xbl needs: change the tier/;
+  await refuses(['key', 'add', 'addresses-xbl', 'proxy', '--account', 'bob'], 1, lacks);
+  await refuses(['key', 'add', 'domains-listed', 'proxy', '--account', 'bob'], 1, /lacks the dataset DOMAIN/);
   assert.equal((await run('key', 'remove', `${made.id}`)).stdout, 'Revoked the key of proxy for the list mirai.\n');
   await refuses(['key', 'remove', `${made.id}`], 1, /no key with the id/);
 

@@ -142,6 +142,14 @@ describe('what administrators do with lists for devices', () => {
     assertError(await post('/list-keys', wrong), 404, /no account "nobody"/);
     assertError(await post('/list-keys', { ...wrong, username: USERNAME, list: 'none' }), 404, /no list "none"/);
     assertError(await post('/list-keys', { ...wrong, username: USERNAME, device: '' }), 400, /"device"/);
+    const [tier = assert.fail()] = await control.tiers();
+    await control.putTier({ ...tier, ads: ['URL'] });
+    const lacking = { ...wrong, username: USERNAME, list: 'domains-listed' };
+    assertError(
+      await post('/list-keys', lacking),
+      409,
+      /lacks the dataset DOMAIN, which the list domains-listed needs/,
+    );
     assert.deepEqual(await change(`/list-keys/${made.id}/remove`), made);
     assertError(await post(`/list-keys/${made.id}/remove`), 404);
     assert.equal(await control.findListKey(keyHash(key)), null);

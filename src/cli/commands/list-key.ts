@@ -1,5 +1,4 @@
-import { requireAccount } from '../../accounts/manage.ts';
-import { accountNames, keyFields, makeListKey, revokeListKey } from '../../exports/keys.ts';
+import { accountNames, keyFields, makeListKeyFor, revokeListKey } from '../../exports/keys.ts';
 import { requireList } from '../../exports/manage.ts';
 import type { ListKey } from '../../exports/store.ts';
 import { toKeyItem } from '../../exports/wire.ts';
@@ -30,8 +29,8 @@ the name by which people know it.`,
     examples: ['urlwarden list key add urls-online "proxy in Berlin" --account ada@example.com'],
   },
   async (control, { operands: [name = '', device = ''], flags }) => {
-    const { sub, username } = await requireAccount(control, flags.account);
-    const { key, made } = await makeListKey(control, { list: name, device, sub }, currentTs()).catch(toUsage);
+    const making = makeListKeyFor(control, flags.account, { list: name, device }, currentTs());
+    const { key, made, username } = await making.catch(toUsage);
     await recordChange(control, { action: 'list-key.add', subject: name, after: keyFields(made, username) });
     const text = `${key}\nThe key of ${visible(device)} for the list ${name}, id ${made.id}. It is not shown again.\n`;
     return { text, json: { ...toKeyItem(made), username, key } };
