@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DEMO_ACCOUNT } from '../../src/accounts/first-account.ts';
+import { openDatabase } from '../../src/database/postgres/database.ts';
 import { startDemo } from '../example-runs.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { redisServerUrl } from '../servers/urls.ts';
@@ -32,6 +33,23 @@ test('a list of demo data has the bytes that the demo server sends', async (t) =
   const { code, stdout, stderr } = await urlwarden(['export', '--list', 'addresses-xbl', '--data', dataDir]);
   assert.deepEqual([code, stdout, stderr], [0, sent, '']);
   assert.match(stdout, /^203\.0\.113\./m);
+});
+
+test('after a failover of PostgreSQL, the serial of an exported list grows, also if no server runs', async (t) => {
+  const databaseUrl = await temporaryDatabase(t);
+  const place = ['--database-url', databaseUrl];
+  const imported = await urlwarden(['import', 'url-list', '-', ...place], 'http://a.example/x\n');
+  assert.equal(imported.code, 0, imported.stderr);
+  const serial = async () => {
+    const { stdout } = await urlwarden(['export', '--list', 'urls-online', '--format', 'txt', ...place]);
+    return Number(/^# Serial: (\d+)$/m.exec(stdout)?.[1]);
+  };
+  const before = await serial();
+  assert.equal(await serial(), before);
+  const db = openDatabase(databaseUrl, { connections: 1, role: 'read-write' });
+  t.after(() => db.close());
+  await db.run(`update change_numbers set place = 'before the failover'`);
+  assert.ok((await serial()) > before);
 });
 
 /**
