@@ -3,6 +3,7 @@ import { AuthenticationError, UrlwardenClient, UrlwardenError } from '../client/
 import { CREDENTIAL_VARIABLES } from '../config/read-settings.ts';
 import { AppError } from '../core/errors.ts';
 import { networkReason } from '../ingest/sources/fetch-errors.ts';
+import { urlKey } from '../urls/url-group.ts';
 import type { Json } from '../urls/wire.ts';
 import { UsageError } from './command.ts';
 
@@ -27,17 +28,26 @@ export const lookUpIn =
     return found;
   };
 
-/** Each distinct URL counts as one query of the account. */
+/** Each distinct URL counts as one query of the account, however often it occurs in the run. */
 export function lookUpAt(baseUrl: string): LookUp {
   const client = clientFor(baseUrl);
+  const kept = createKeptResults(KEPT_MAX_BYTES);
   return async (urls) => {
     const found = new Map<string, Json>();
+    const fresh: string[] = [];
+    for (const url of urls) {
+      const last = kept.get(url);
+      if (last === undefined) fresh.push(url);
+      else if (last !== null) found.set(url, last);
+    }
     try {
-      for await (const line of client.url.bulk(urls)) {
+      for await (const line of client.url.bulk(fresh)) {
         if (line.error !== undefined)
           throw new AppError('unavailable', `The server refuses ${line.input}: ${line.error.message}`);
-        const { n: _n, ref: _ref, input, found: isFound, ...last } = line;
-        if (isFound) found.set(input, JSON.stringify(last) as Json);
+        const { n: _n, ref: _ref, input, found: isFound, ...rest } = line;
+        const last = isFound ? (JSON.stringify(rest) as Json) : null;
+        kept.set(input, last);
+        if (last !== null) found.set(input, last);
       }
     } catch (error) {
       if (error instanceof UrlwardenError)
@@ -45,6 +55,40 @@ export function lookUpAt(baseUrl: string): LookUp {
       throw error;
     }
     return found;
+  };
+}
+
+/** A million results of unknown URLs, or some 100,000 of known ones (docs/operating.md). */
+const KEPT_MAX_BYTES = 100_000_000;
+/** Of an entry without its result: its key and its place in the Map. Measured: 74 bytes, more while the Map grows. */
+const ENTRY_BYTES = 100;
+
+/** Results by URL, null for an unknown one. Those that were not needed for the longest time are dropped. */
+export function createKeptResults(maxBytes: number) {
+  const results = new Map<string, Json | null>();
+  let bytes = 0;
+  // Not the URL itself: it may be a part of a long line, which would stay in memory with it.
+  const keyOf = (url: string) => Buffer.from(urlKey(url)).toString('latin1');
+  const sizeOf = (last: Json | null) => ENTRY_BYTES + (last?.length ?? 0);
+  return {
+    /** Undefined if there is none. */
+    get(url: string): Json | null | undefined {
+      const key = keyOf(url);
+      const last = results.get(key);
+      if (last === undefined) return undefined;
+      results.delete(key);
+      results.set(key, last);
+      return last;
+    },
+    set(url: string, last: Json | null): void {
+      results.set(keyOf(url), last);
+      bytes += sizeOf(last);
+      for (const [oldest, dropped] of results) {
+        if (bytes <= maxBytes) return;
+        results.delete(oldest);
+        bytes -= sizeOf(dropped);
+      }
+    },
   };
 }
 

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
-import { failureText } from '../../src/cli/check-look-up.ts';
+import { createKeptResults, failureText } from '../../src/cli/check-look-up.ts';
 import { UnavailableError } from '../../src/client/index.ts';
-import { startScripted } from '../client/scripted-server.ts';
+import type { Json } from '../../src/urls/wire.ts';
+import { sendLines, startScripted } from '../client/scripted-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
 import { startReusedServer, tokenOf } from './server.ts';
@@ -49,6 +50,42 @@ test('check looks up at a server, and prints what it prints for the folder', asy
   const away = await urlwarden(['check', '-', '--server', url], LIST);
   assert.equal(away.code, 2);
   assert.match(away.stderr, /needs URLWARDEN_USERNAME and URLWARDEN_PASSWORD, or URLWARDEN_TOKEN/);
+});
+
+test('a URL is sent once, however long the input is', async (t) => {
+  const { baseUrl, received } = await startScripted(t, (response, { body }) => {
+    const found = { found: true, id: 1, url: BAD, status: null, payload: null };
+    const lines = body.trimEnd().split('\n');
+    sendLines(response, [...lines.map((line) => (line.includes(BAD) ? found : { found: false })), { end: true }]);
+  });
+  const urls = [BAD, ...['a', 'b', 'c'].map((host) => `http://${host}.example/`)];
+  const list = `${urls.join('\n')}\n`.repeat(10_000);
+  const env = { URLWARDEN_TOKEN: 'a-token' };
+  const { code, stderr } = await urlwarden(['check', '-', '--found', '--server', baseUrl], list, { env });
+  assert.deepEqual([code, stderr], [3, '40,000 lines, 40,000 URLs (4 distinct), 10,000 found, 0 invalid\n']);
+  const sent = received.flatMap(({ body }) => body.trimEnd().split('\n'));
+  assert.deepEqual(
+    sent.map((line) => JSON.parse(line).url),
+    urls,
+  );
+});
+
+test('of the results that are kept, those that were not needed for the longest time are dropped', () => {
+  const kept = createKeptResults(700);
+  const last = 'x'.repeat(100) as Json;
+  for (const url of ['a', 'b', 'c']) kept.set(url, last);
+  assert.equal(kept.get('a'), last);
+  kept.set('d', null);
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((url) => kept.get(url)),
+    [last, last, last, null],
+  );
+  kept.get('a');
+  kept.set('e', null);
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd', 'e'].map((url) => kept.get(url)),
+    [last, undefined, last, null, null],
+  );
 });
 
 test('messages about the server name the flag --server', async (t) => {
