@@ -1,60 +1,66 @@
 import type { Intelligence } from '../app/stores.ts';
-import { AuthenticationError, UrlwardenClient, UrlwardenError } from '../client/index.ts';
+import {
+  AuthenticationError,
+  LimitReachedError,
+  type LimitWait,
+  TruncatedStreamError,
+  UrlwardenClient,
+  UrlwardenError,
+} from '../client/index.ts';
 import { CREDENTIAL_VARIABLES } from '../config/read-settings.ts';
 import { AppError } from '../core/errors.ts';
 import { networkReason } from '../ingest/sources/fetch-errors.ts';
 import { urlKey } from '../urls/url-group.ts';
 import type { Json } from '../urls/wire.ts';
 import { UsageError } from './command.ts';
+import { timeText } from './output.ts';
+import { currentTs } from './time.ts';
 
-/** The responses of `url/last` for those URLs that are known. The URLs are normalized and distinct. */
-export type LookUp = (urls: readonly string[]) => Promise<Map<string, Json>>;
+/** A URL with the response of `url/last`; null: it is unknown. */
+type Result = readonly [url: string, last: Json | null];
+
+/** The results of URLs, in parts as they arrive, those of fresh URLs in their order. The URLs are normalized and distinct. */
+export type LookUp = (urls: readonly string[], onWait: (wait: LimitWait) => void) => AsyncGenerator<readonly Result[]>;
 
 /** URLs of one read: some milliseconds on SQLite, one statement on PostgreSQL. */
 const BATCH_URLS = 500;
 
-export const lookUpIn =
-  (store: Intelligence): LookUp =>
-  async (urls) => {
-    const found = new Map<string, Json>();
+export const lookUpIn = (store: Intelligence): LookUp =>
+  async function* (urls) {
     for (let at = 0; at < urls.length; at += BATCH_URLS) {
       const batch = urls.slice(at, at + BATCH_URLS);
       const results = await store.lastOfMany(batch, 'last');
-      for (const [i, url] of batch.entries()) {
-        const last = results[i] ?? null;
-        if (last !== null) found.set(url, last as Json);
-      }
+      yield batch.map((url, i) => [url, (results[i] ?? null) as Json | null] as const);
     }
-    return found;
   };
 
 /** Each distinct URL counts as one query of the account, however often it occurs in the run. */
 export function lookUpAt(baseUrl: string): LookUp {
   const client = clientFor(baseUrl);
   const kept = createKeptResults(KEPT_MAX_BYTES);
-  return async (urls) => {
-    const found = new Map<string, Json>();
+  return async function* (urls, onWait) {
+    const known: Result[] = [];
     const fresh: string[] = [];
     for (const url of urls) {
       const last = kept.get(url);
       if (last === undefined) fresh.push(url);
-      else if (last !== null) found.set(url, last);
+      else known.push([url, last]);
     }
+    yield known;
     try {
-      for await (const line of client.url.bulk(fresh)) {
+      for await (const line of client.url.bulk(fresh, { onWait })) {
         if (line.error !== undefined)
           throw new AppError('unavailable', `The server refuses ${line.input}: ${line.error.message}`);
-        const { n: _n, ref: _ref, input, found: isFound, ...rest } = line;
-        const last = isFound ? (JSON.stringify(rest) as Json) : null;
+        const { n: _n, ref: _ref, input, found, ...rest } = line;
+        const last = found ? (JSON.stringify(rest) as Json) : null;
         kept.set(input, last);
-        if (last !== null) found.set(input, last);
+        yield [[input, last]];
       }
     } catch (error) {
       if (error instanceof UrlwardenError)
         throw new AppError('unavailable', failureText(error, baseUrl), { cause: error });
       throw error;
     }
-    return found;
   };
 }
 
@@ -96,6 +102,12 @@ export function createKeptResults(maxBytes: number) {
 export function failureText(error: UrlwardenError, baseUrl: string): string {
   const { host } = new URL(baseUrl);
   if (error instanceof AuthenticationError) return `${host} refused the login: check ${credentials()}`;
+  // Their messages have the number of a line, counted within a request.
+  if (error instanceof LimitReachedError && error.limit !== null) {
+    const resetTs = currentTs() + Math.ceil(error.retryAfterSeconds ?? 0);
+    return `The limit ${error.limit} is reached; it is reset at ${timeText(resetTs)}`;
+  }
+  if (error instanceof TruncatedStreamError) return `The response of ${host} ended too early: try again`;
   // `fetch` has the error of the network as its cause.
   const reason = networkReason((error.cause as Error | undefined)?.cause);
   return reason === null ? withFlag(error) : `${host} ${reason}`;

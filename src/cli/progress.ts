@@ -31,6 +31,13 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
     else output.write(CLEAR_LINE + withBar(share, text, (output.columns || UNKNOWN_COLUMNS) - 1));
   }
 
+  /** The first line of a wait is shown at once. */
+  function showWait(share: number | null, text: string): void {
+    if (isWaiting && isTooSoon()) return;
+    isWaiting = true;
+    write(share, text);
+  }
+
   return {
     show(progress: ImportProgress): void {
       if (isTooSoon()) return;
@@ -40,20 +47,22 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
 
     /** Shows the finished share of any other work, null if unknown. On a terminal, `isLong` shows it even if the bar is new. */
     showStep(share: number | null, text: string, isLong = false): void {
+      isWaiting = false;
       if (!isTooSoon() || (isLong && isTerminal)) write(share, text);
     },
 
-    /** The first line of a wait is shown at once. */
+    showWait,
+
     showWaiting({ reason, seconds }: Waiting): void {
-      if (isWaiting && isTooSoon()) return;
-      isWaiting = true;
-      write(null, `Waiting for the database, ${clock(seconds)}. ${reason}`);
+      showWait(null, `Waiting for the database, ${clock(seconds)}. ${reason}`);
     },
 
-    /** Removes the bar, so that the next output starts at the beginning of a line. */
+    /** Removes the bar, so that the next output starts at the beginning of a line. The next step draws it again at once. */
     end(): void {
-      if (isDrawn) output.write(CLEAR_LINE);
+      if (!isDrawn) return;
+      output.write(CLEAR_LINE);
       isDrawn = false;
+      shownMs = Number.NEGATIVE_INFINITY;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type ErrorDetails, LimitReachedError, MONTHLY_LIMIT, TruncatedStreamError, UrlwardenError } from './errors.ts';
-import type { Transport } from './transport.ts';
+import type { LimitWait, Transport } from './transport.ts';
 import type { BulkInput, BulkLine, BulkRow, BulkView } from './types.ts';
 import { sleep, unlessAborted } from './waits.ts';
 
@@ -19,6 +19,8 @@ export type BulkOptions<View extends BulkView = 'last'> = {
   view?: View;
   /** URLs in one request, 1 to 10,000. With fewer, a list that grows slowly is answered sooner. Default: 10,000. */
   batchLines?: number;
+  /** Called before each wait for a limit. */
+  onWait?(wait: LimitWait): void;
   signal?: AbortSignal | undefined;
 };
 
@@ -29,7 +31,7 @@ type End = { end: true; stopped_at?: number; limit?: string; retry_after?: numbe
 export async function* bulk<View extends BulkView = 'last'>(
   { lines }: Transport,
   urls: Iterable<BulkInput> | AsyncIterable<BulkInput>,
-  { view, batchLines = MAX_LINES, signal }: BulkOptions<View>,
+  { view, batchLines = MAX_LINES, onWait = () => {}, signal }: BulkOptions<View>,
 ): AsyncGenerator<BulkLine<View>, void, void> {
   if (typeof urls === 'string') throw new TypeError('Pass a list of URLs; for a single one there is url.last()');
   /** Lines of all requests that are answered. */
@@ -46,7 +48,7 @@ export async function* bulk<View extends BulkView = 'last'>(
       const fixed = {
         path: '/api/intel/v2/byobject/url/bulk',
         contentType: 'application/x-ndjson',
-        waitsForLimits: true,
+        onWait,
       };
       for await (const line of lines<BulkLine<View> | End>({ ...fixed, body, query: { view }, signal, onStream })) {
         if ('end' in line) {
@@ -70,7 +72,9 @@ export async function* bulk<View extends BulkView = 'last'>(
       const isOfRequest = REQUEST_LIMITS.includes(limit);
       // The same request would end in the same place.
       if (isOfRequest && count === 0) throw new UrlwardenError(message, details);
-      if (!isOfRequest) await sleep(retryAfterSeconds * 1000, signal);
+      if (isOfRequest) continue;
+      onWait({ limit, seconds: retryAfterSeconds });
+      await sleep(retryAfterSeconds * 1000, signal);
     }
   }
 }

@@ -16,5 +16,5 @@ export {
   UnavailableError,
   UrlwardenError,
 } from './errors.ts';
-export type { ClientOptions } from './transport.ts';
+export type { ClientOptions, LimitWait } from './transport.ts';
 export type * from './types.ts';

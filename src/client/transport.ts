@@ -15,6 +15,9 @@ export type ClientOptions = {
   fetch?: typeof globalThis.fetch;
 } & ({ username: string; password: string; token?: undefined } | { token: string; username?: undefined });
 
+/** A limit that is waited for: its name, such as `rl_qpm`, and how long. */
+export type LimitWait = { limit: string | null; seconds: number };
+
 export type Call = {
   path: string;
   /** Undefined: GET. */
@@ -24,8 +27,8 @@ export type Call = {
   /** A key that every successful JSON object of this call has. */
   expects?: string | undefined;
   signal?: AbortSignal | undefined;
-  /** Waits for every limit but the monthly one, however long. */
-  waitsForLimits?: boolean;
+  /** Called before a wait for a limit. With it, every limit but the monthly one is waited for, however long. */
+  onWait?: ((wait: LimitWait) => void) | undefined;
   /** Called when a stream begins. */
   onStream?(details: ErrorDetails): void;
 };
@@ -176,8 +179,9 @@ export function createTransport(options: ClientOptions): Transport {
         call.signal?.throwIfAborted();
         const waitMs = waitBeforeRetry(error, count);
         if (waitMs === null) throw error;
-        const isAwaitedLimit = call.waitsForLimits && error instanceof LimitReachedError;
+        const isAwaitedLimit = call.onWait !== undefined && error instanceof LimitReachedError;
         if (!isAwaitedLimit && Date.now() + waitMs >= endMs) throw error;
+        if (isAwaitedLimit) call.onWait?.({ limit: error.limit, seconds: waitMs / 1000 });
         await sleep(waitMs, call.signal);
         failure = isAwaitedLimit ? undefined : error;
         if (isAwaitedLimit) endMs = Date.now() + deadlineMs;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { createKeptResults, failureText } from '../../src/cli/check-look-up.ts';
 import { UnavailableError } from '../../src/client/index.ts';
@@ -9,6 +9,7 @@ import type { Json } from '../../src/urls/wire.ts';
 import { sendLines, startScripted } from '../client/scripted-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
+import { onTerminal } from './on-terminal.ts';
 import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
@@ -68,6 +69,72 @@ test('a URL is sent once, however long the input is', async (t) => {
     sent.map((line) => JSON.parse(line).url),
     urls,
   );
+});
+
+/** A server that knows no URL. After each of the numbers of URLs a limit is reached. */
+function startLimited(t: TestContext, steps: { urls: number; limit: string; seconds: number }[]) {
+  let left = steps[0]?.urls ?? 0;
+  return startScripted(t, (response, { body }) => {
+    const sent = body.trimEnd().split('\n');
+    const answered = Array.from({ length: Math.min(sent.length, left) }, () => ({ found: false }));
+    left -= answered.length;
+    if (answered.length === sent.length) return sendLines(response, [...answered, { end: true }]);
+    const [{ limit = '', seconds = 0 } = {}] = steps.splice(0, 1);
+    left = steps[0]?.urls ?? 0;
+    sendLines(response, [...answered, { end: true, stopped_at: answered.length + 1, limit, retry_after: seconds }]);
+  });
+}
+
+test('what was charged is printed, also if the monthly limit ends the run', async (t) => {
+  const env = { URLWARDEN_TOKEN: 'a-token' };
+  for (const [charged, lines] of [
+    [50, 201],
+    [3_000, 6_000], // more than one request
+  ] as const) {
+    const { baseUrl, received } = await startLimited(t, [{ urls: charged, limit: 'qmh', seconds: 86_400 }]);
+    const list = Array.from({ length: lines }, (_, i) => `http://h${i}.example/a/path/of/some/length\n`);
+    const { code, stdout, stderr } = await urlwarden(['check', '-', '--csv', '--server', baseUrl], list.join(''), {
+      env,
+    });
+    const rows = stdout.trimEnd().split('\r\n');
+    assert.deepEqual([code, rows.length], [1, 1 + charged]);
+    assert.ok(rows.at(-1)?.startsWith(`${charged},http://h${charged - 1}.example/`));
+    const [, reset = '', line] =
+      /^The limit qmh is reached; it is reset at (\S+)\. Line (\d+) and those after it are not looked up\.\n$/.exec(
+        stderr,
+      ) ?? [];
+    assert.ok(Math.abs(Date.parse(reset) - Date.now() - 86_400_000) < 60_000, stderr);
+    assert.equal(line, `${charged + 1}`);
+    assert.equal(received.length > 1, charged > 1_500);
+  }
+});
+
+test('a connection that breaks loses no result, and the message names the line', async (t) => {
+  const { baseUrl } = await startScripted(t, (response) => sendLines(response, [{ found: false }], 'break'));
+  const { code, stdout, stderr } = await urlwarden(['check', '-', '--json', '--server', baseUrl], LIST, {
+    env: { URLWARDEN_TOKEN: 'a-token' },
+  });
+  assert.deepEqual([code, stdout.split('\n').length - 1], [1, 1]);
+  assert.match(
+    stderr,
+    /^The response of [\d.:]+ ended too early: try again\. Line 2 and those after it are not looked up\.\n$/,
+  );
+});
+
+test('on a terminal, results and waits for a limit are shown at once', async (t) => {
+  const { baseUrl } = await startLimited(t, [
+    { urls: 2, limit: 'rl_qpm', seconds: 1 },
+    { urls: 9, limit: '', seconds: 0 },
+  ]);
+  const list = join(temporaryFolder(t), 'list');
+  writeFileSync(list, ['a', 'b', 'c', 'd'].map((host) => `http://${host}.example/\n`).join(''));
+  t.after(() => delete process.env.URLWARDEN_TOKEN);
+  process.env.URLWARDEN_TOKEN = 'a-token';
+  const { code, screen } = await onTerminal(['check', list, '--server', baseUrl]);
+  assert.equal(code, 0);
+  const wait = /b\.example[^c]*\[#+-+\] 2 lines, 0 found\. Limit rl_qpm: waiting until \d\d:\d\d:\d\d UTC.*c\.example/s;
+  assert.match(screen, wait);
+  assert.ok(screen.trimEnd().endsWith('4 lines, 4 URLs (4 distinct), 0 found, 0 invalid'));
 });
 
 test('of the results that are kept, those that were not needed for the longest time are dropped', () => {

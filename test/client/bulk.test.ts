@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { type BulkInput, LimitReachedError, TruncatedStreamError, UrlwardenClient } from '../../src/client/index.ts';
+import {
+  type BulkInput,
+  LimitReachedError,
+  type LimitWait,
+  TruncatedStreamError,
+  UrlwardenClient,
+} from '../../src/client/index.ts';
 import { until } from '../until.ts';
 import { type Received, sendError, sendLines, startScripted } from './scripted-server.ts';
 
@@ -69,7 +75,12 @@ test('a limit that is reached half way is waited for, and the rest is sent again
     else answerAll(response, lines, count);
   };
   const { client, requests } = await start(t, answer, { deadlineSeconds: 1 });
-  const lines = await collect(client.url.bulk(['a', 'b', 'c']));
+  const waits: LimitWait[] = [];
+  const lines = await collect(client.url.bulk(['a', 'b', 'c'], { onWait: (wait) => waits.push(wait) }));
+  assert.deepEqual(waits, [
+    { limit: 'rl_qpm', seconds: 0.2 },
+    { limit: 'rl_qph', seconds: 2 },
+  ]);
   assert.deepEqual(
     lines.map(({ n, input }) => [n, input]),
     [

@@ -1,19 +1,22 @@
 import { stat } from 'node:fs/promises';
 import type { DataPlace } from '../../app/stores.ts';
+import type { LimitWait } from '../../client/index.ts';
 import { CREDENTIAL_VARIABLES } from '../../config/read-settings.ts';
-import { badRequest } from '../../core/errors.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
 import { type InputLimits, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { urlKey } from '../../urls/url-group.ts';
+import type { Json } from '../../urls/wire.ts';
 import { type Entry, type EntryPage, readEntries } from '../check-input.ts';
 import { type LookUp, lookUpAt, lookUpIn } from '../check-look-up.ts';
 import { type Checked, type CheckFormat, CSV, JSON_LINES, tableFormat } from '../check-output.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { INPUT_LIMIT_FLAGS, readIngestSettings } from '../ingest-settings.ts';
-import { fitTerminal, print, quoted } from '../output.ts';
+import { fitTerminal, print, quoted, timeText } from '../output.ts';
 import { counted, countText, createProgress, shareOf } from '../progress.ts';
 import { refuseTar } from '../tar.ts';
+import { currentTs } from '../time.ts';
 
 /** At least one URL is known. 1 and 2 are failures, as everywhere. */
 const EXIT_FOUND = 3;
@@ -116,22 +119,13 @@ async function checkPages({ lookUp, source, pages, format, isFoundOnly }: Run): 
   const distinct = createDistinct();
   const progress = createProgress();
   let heading = format.heading;
+  /** Of the pages before. */
+  let [lines, bytes] = [0, 0];
   try {
-    for await (const { lines, entries } of pages) {
-      const checked = await checkEntries(lookUp, entries, distinct.add);
-      summary.lines += lines;
-      summary.found += checked.filter(({ last }) => last !== null).length;
-      summary.urls += checked.filter(({ entry }) => entry.ok).length;
-      summary.invalid += checked.filter(({ entry }) => !entry.ok).length;
-      // For a reader that closes the pipe before the end.
-      if (summary.found > 0) process.exitCode = EXIT_FOUND;
-      const shown = isFoundOnly ? checked.filter(({ last }) => last !== null) : checked;
-      if (shown.length > 0) {
-        if (process.stdout.isTTY) progress.end();
-        await print(heading + shown.map((one) => format.print(one)).join(''));
-        heading = '';
-      }
-      progress.showStep(shareOf(source.progress()), progressText(summary));
+    for await (const page of pages) {
+      await checkPage(page);
+      lines += page.lines;
+      bytes = source.progress().readBytes;
     }
   } finally {
     progress.end();
@@ -139,18 +133,79 @@ async function checkPages({ lookUp, source, pages, format, isFoundOnly }: Run): 
   // A program that reads a CSV expects its heading; a person needs none over nothing.
   if (format === CSV) await print(heading);
   return { ...summary, distinct: distinct.count() };
+
+  async function checkPage(page: EntryPage): Promise<void> {
+    for (const entry of page.entries) if (entry.ok) distinct.add(entry.url);
+    const { readBytes, totalBytes } = source.progress();
+    let [done, doneShare] = [0, 0];
+    const share = () => shareOf({ readBytes: bytes + (readBytes - bytes) * doneShare, totalBytes });
+    const onWait = (wait: LimitWait) => progress.showWait(share(), `${progressText(summary)}. ${waitText(wait)}`);
+    try {
+      for await (const checked of checkEntries(lookUp, page.entries, onWait)) {
+        done += checked.length;
+        doneShare = done === page.entries.length ? 1 : done / page.entries.length;
+        summary.lines = lines + Math.round(page.lines * doneShare);
+        count(checked);
+        await printResults(checked);
+        progress.showStep(share(), progressText(summary));
+      }
+    } catch (error) {
+      throw summary.urls + summary.invalid === 0 ? error : withLine(error, page.entries[done]);
+    }
+  }
+
+  function count(checked: readonly Checked[]): void {
+    summary.found += checked.filter(({ last }) => last !== null).length;
+    summary.urls += checked.filter(({ entry }) => entry.ok).length;
+    summary.invalid += checked.filter(({ entry }) => !entry.ok).length;
+    // For a reader that closes the pipe before the end.
+    if (summary.found > 0) process.exitCode = EXIT_FOUND;
+  }
+
+  async function printResults(checked: readonly Checked[]): Promise<void> {
+    const shown = isFoundOnly ? checked.filter(({ last }) => last !== null) : checked;
+    if (shown.length === 0) return;
+    if (process.stdout.isTTY) progress.end();
+    await print(heading + shown.map((one) => format.print(one)).join(''));
+    heading = '';
+  }
 }
 
-/** In the order of the entries. A URL that occurs several times is looked up once. */
-async function checkEntries(
+/**
+ * In the order of the entries, in parts as results arrive: those before a failure were charged. A URL that occurs several times
+ * is looked up once. The last part may be empty.
+ */
+async function* checkEntries(
   lookUp: LookUp,
   entries: readonly Entry[],
-  onUrl: (url: string) => void,
-): Promise<Checked[]> {
+  onWait: (wait: LimitWait) => void,
+): AsyncGenerator<Checked[]> {
   const urls = new Set(entries.flatMap((entry) => (entry.ok ? [entry.url] : [])));
-  for (const url of urls) onUrl(url);
-  const found = await lookUp([...urls]);
-  return entries.map((entry) => ({ entry, last: entry.ok ? (found.get(entry.url) ?? null) : null }));
+  const results = new Map<string, Json | null>();
+  let next = 0;
+  for await (const part of lookUp([...urls], onWait)) {
+    for (const [url, last] of part) results.set(url, last);
+    const ready = takeReady();
+    if (ready.length > 0) yield ready;
+  }
+  yield takeReady();
+
+  function takeReady(): Checked[] {
+    const ready: Checked[] = [];
+    for (let entry = entries[next]; entry !== undefined; entry = entries[++next]) {
+      const last = entry.ok ? results.get(entry.url) : null;
+      if (last === undefined) break;
+      ready.push({ entry, last });
+    }
+    return ready;
+  }
+}
+
+/** The position of what failed, where the results end. */
+function withLine(error: unknown, entry: Entry | undefined): unknown {
+  if (!(error instanceof AppError) || entry === undefined) return error;
+  const rest = `Line ${entry.line} and those after it are not looked up.`;
+  return new AppError(error.code, `${error.message.replace(/\.$/, '')}. ${rest}`, { cause: error });
 }
 
 /** Counts different URLs in bounded memory. */
@@ -166,6 +221,11 @@ function createDistinct() {
 
 function progressText({ lines, found, invalid }: Summary): string {
   return `${counted(lines, 'line')}, ${countText(found)} found${invalid > 0 ? `, ${countText(invalid)} invalid` : ''}`;
+}
+
+function waitText({ limit, seconds }: LimitWait): string {
+  const time = timeText(currentTs() + Math.ceil(seconds)).slice('2026-01-31T'.length, -'Z'.length);
+  return `Limit ${limit ?? 'of the server'}: waiting until ${time} UTC`;
 }
 
 function summaryText({ lines, urls, distinct, found, invalid }: Summary, column: string | undefined): string {
