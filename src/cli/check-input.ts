@@ -4,6 +4,7 @@ import { suggestion } from '../core/suggestion.ts';
 import { extractUrls } from '../core/url/extract.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { refangUrl } from '../core/url/refang.ts';
+import { recognizeBytes } from '../ingest/recognize.ts';
 import { type CsvRow, readCsv } from '../ingest/sources/csv.ts';
 import type { InputLimits, RejectItem, Source } from '../ingest/sources/format.ts';
 import { faultOf, readLines, withoutReturn } from '../ingest/sources/lines.ts';
@@ -103,7 +104,7 @@ async function* readText(source: Source, limits: InputLimits): AsyncGenerator<En
 async function* asUtf8(chunks: AsyncIterable<Buffer>, { isStrict }: { isStrict: boolean }): AsyncGenerator<Buffer> {
   const bytes = peekable(chunks);
   try {
-    const utf16 = UTF16_MARKS[(await bytes.start(2)).toString('hex', 0, 2)];
+    const utf16 = utf16Of(await bytes.start(2));
     if (utf16 === undefined && isStrict) return yield* bytes.all;
     const decoder = new TextDecoder(utf16 ?? 'utf-8');
     for await (const chunk of bytes.all) yield Buffer.from(decoder.decode(chunk, { stream: true }));
@@ -115,6 +116,13 @@ async function* asUtf8(chunks: AsyncIterable<Buffer>, { isStrict }: { isStrict: 
 
 /** Byte order marks (Unicode 17.0, section 23.8). */
 const UTF16_MARKS: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' };
+
+const utf16Of = (start: Buffer): string | undefined => UTF16_MARKS[start.toString('hex', 0, 2)];
+
+/** Why no URL is found in an input that begins so; null if it can be read. */
+export function whyUnreadable(start: Buffer): string | null {
+  return utf16Of(start) === undefined ? recognizeBytes(start) : null;
+}
 
 async function* readColumn(
   source: Source,

@@ -37,14 +37,15 @@ const SIGNATURES: readonly (readonly [name: string, at: number, bytes: string])[
   ['a tar archive', 257, 'ustar'],
 ];
 
-function recognizeBytes(bytes: Buffer): string | null {
-  if (isUtf16(bytes))
-    return 'This is UTF-16 text, but every format is UTF-8. Convert it with: iconv -f UTF-16 -t UTF-8 FILE > NEW';
+/** What cannot be read as text; null for text. */
+export function recognizeBytes(bytes: Buffer): string | null {
+  if (isUtf16(bytes)) return 'This is UTF-16 text. Convert it to UTF-8 with: iconv -f UTF-16 -t UTF-8 FILE > NEW';
   const text = bytes.toString('latin1');
   const packed = SIGNATURES.find(([, at, signature]) => text.startsWith(signature, at));
-  if (packed !== undefined) return `This is ${packed[0]}: unpack it first (.gz and .zip are unpacked by the import).`;
-  if (text.startsWith('%PDF-')) return 'This is a PDF document, which no format reads.';
-  if (text.startsWith('SQLite format 3\0')) return 'This is an SQLite database, which no format reads.';
+  if (packed !== undefined)
+    return `This is ${packed[0]}: unpack it first (only .gz and .zip are unpacked automatically).`;
+  if (text.startsWith('%PDF-')) return 'This is a PDF document, not text.';
+  if (text.startsWith('SQLite format 3\0')) return 'This is an SQLite database, not text.';
   return isBinary(bytes) ? 'This is binary data, not text: check that it is the right file.' : null;
 }
 

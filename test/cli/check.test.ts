@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { tableFormat } from '../../src/cli/check-output.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
@@ -195,6 +195,30 @@ test('check', async (t) => {
       const { code, stdout, stderr } = await check(['-', ...flags, '--json'], Buffer.from(`\ufeff${text}`, 'utf16le'));
       assert.deepEqual([code, found(stdout)], [3, [[line, BAD]]], stderr);
     }
+  });
+
+  await t.test('an input that cannot be read is no input without URLs', async () => {
+    const log = Array.from({ length: 999 }, (_, i) => `${i} GET http://h${i * i}.example/${i} 200\n`).join('');
+    for (const [flags, bytes, message] of [
+      // Signatures of xz and bzip2, with a body without line breaks.
+      [
+        ['--extract'],
+        Buffer.from(`\xfd7zXZ\0${'\x85\x01'.repeat(99)}`, 'latin1'),
+        /^This is an xz file: unpack it first/,
+      ],
+      [['--extract'], Buffer.from('BZh91AY&SY\xca\x03', 'latin1'), /^This is a bzip2 file: unpack it first/],
+      [['--extract'], zstdCompressSync(log), /^This is a zstd file: unpack it first/],
+      [[], zstdCompressSync(log), /^This is a zstd file: unpack it first/],
+      [['--extract'], Buffer.from(log, 'utf16le'), /^This is UTF-16 text\. Convert it/],
+    ] as const) {
+      const { code, stderr } = await check(['-', ...flags], bytes);
+      assert.equal(code, 1, stderr);
+      const [summary, reason = ''] = stderr.split('\nstandard input: ');
+      assert.match(summary ?? '', / 0 found, /);
+      assert.match(reason, message);
+    }
+    const marked = await check(['-', '--extract'], Buffer.from('\ufeffno URL\r\n', 'utf16le'));
+    assert.deepEqual([marked.code, marked.stderr], [0, '1 line, 0 URLs (0 distinct), 0 found, 0 invalid\n']);
   });
 
   await t.test('--extract finds the URLs of a mail in all of its parts', async () => {

@@ -5,9 +5,10 @@ import { CREDENTIAL_VARIABLES } from '../../config/read-settings.ts';
 import { AppError, badRequest } from '../../core/errors.ts';
 import { type InputLimits, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
+import { keepStart } from '../../ingest/sources/source-start.ts';
 import { urlKey } from '../../urls/url-group.ts';
 import type { Json } from '../../urls/wire.ts';
-import { type Entry, type EntryPage, readEntries } from '../check-input.ts';
+import { type Entry, type EntryPage, readEntries, whyUnreadable } from '../check-input.ts';
 import { type LookUp, lookUpAt, lookUpIn } from '../check-look-up.ts';
 import { type Checked, type CheckFormat, CSV, JSON_LINES, tableFormat } from '../check-output.ts';
 import { UsageError } from '../command.ts';
@@ -65,7 +66,8 @@ or cell of the column, is something else than a URL, 2 when the command line is 
   async ({ operands: [name = ''], flags, place }) => {
     if (flags.csv && flags.json) throw new UsageError('--csv and --json exclude each other: give one of them');
     const limits = inputLimitsOf(readIngestSettings(flags));
-    const source = refuseTar(await openInput(name, limits, flags.extract === true));
+    const input = refuseTar(await openInput(name, limits, flags.extract === true));
+    const { source, start } = keepStart(input);
     const { lookUp, close } = await openLookUp(flags.server, place);
     const choices = { isExtracting: flags.extract === true, column: flags.column };
     const format = flags.csv ? CSV : flags.json ? JSON_LINES : tableFormat(process.stdout.isTTY);
@@ -73,6 +75,8 @@ or cell of the column, is something else than a URL, 2 when the command line is 
       const pages = readEntries(source, limits, choices);
       const summary = await checkPages({ lookUp, source, pages, format, isFoundOnly: flags.found === true });
       process.stderr.write(fitTerminal(summaryText(summary, choices.column), process.stderr));
+      const fault = summary.urls > 0 ? null : whyUnreadable(start().bytes);
+      if (fault !== null) throw badRequest(`${source.name}: ${fault}`);
       if (summary.urls > 0 || summary.invalid === 0) return summary.found > 0 ? EXIT_FOUND : 0;
       throw badRequest(noUrls(choices));
     } finally {
