@@ -75,10 +75,20 @@ declare const process: { argv: string[] };
 declare const console: { log(text: string): void };
 `;
 
+const COMMON_JS_PROGRAM = `import { UrlwardenClient } from 'urlwarden/client';
+const client = new UrlwardenClient({ baseUrl: process.argv[2] ?? '', username: 'demo@example.com', password: 'demo' });
+client.url.last('${KNOWN}').then((last) => console.log(JSON.stringify(last?.payload?.['malware-family'])));
+declare const process: { argv: string[] };
+declare const console: { log(text: string): void };
+`;
+
 /** How programs find the types: compiled for Node, or for a bundler. */
-const RESOLUTIONS = [
-  ['--module', 'nodenext', '--moduleResolution', 'nodenext'],
-  ['--module', 'esnext', '--moduleResolution', 'bundler'],
+const FOR_NODE = ['--module', 'nodenext', '--moduleResolution', 'nodenext'];
+const FOR_BUNDLER = ['--module', 'esnext', '--moduleResolution', 'bundler'];
+const PROGRAMS = [
+  { name: 'program.ts', flags: FOR_NODE, text: PROGRAM, ran: ['Mirai', ['online', false, 400], null] },
+  { name: 'program.ts', flags: FOR_BUNDLER, text: PROGRAM, ran: ['Mirai', ['online', false, 400], null] },
+  { name: 'common.cts', flags: FOR_NODE, text: COMMON_JS_PROGRAM, ran: 'Mirai' },
 ];
 
 test('the package works in a project without the development dependencies', async (t) => {
@@ -141,11 +151,11 @@ test('the package works in a project without the development dependencies', asyn
     assert.deepEqual([check.code, check.stderr], [3, '1 line, 2 URLs (2 distinct), 1 found, 0 invalid\n']);
   });
 
-  for (const flags of RESOLUTIONS) {
-    await t.test(`a program of the client is compiled with ${flags.join(' ')}, and runs`, async () => {
-      const output = join(project, flags[1] ?? '');
+  for (const { flags, name, text, ran } of PROGRAMS) {
+    await t.test(`${name} is compiled with ${flags.join(' ')}, and runs`, async () => {
+      const output = join(project, `${flags[1]}-${name}`);
       mkdirSync(output);
-      writeFileSync(join(project, 'program.ts'), PROGRAM);
+      writeFileSync(join(project, name), text);
       const strict = [
         '--strict',
         '--exactOptionalPropertyTypes',
@@ -156,10 +166,10 @@ test('the package works in a project without the development dependencies', asyn
         '--skipDefaultLibCheck',
       ];
       const lib = ['--lib', 'es2022,dom,dom.iterable,dom.asynciterable'];
-      const compiled = run(TSC, [...flags, ...strict, ...lib, '--outDir', output, 'program.ts'], { cwd: project });
+      const compiled = run(TSC, [...flags, ...strict, ...lib, '--outDir', output, name], { cwd: project });
       await compiled.catch(({ stdout }) => assert.fail(stdout));
-      const { stdout } = await run(process.execPath, [join(output, 'program.js'), url]);
-      assert.deepEqual(JSON.parse(stdout), ['Mirai', ['online', false, 400], null]);
+      const { stdout } = await run(process.execPath, [join(output, name.replace(/ts$/, 'js')), url]);
+      assert.deepEqual(JSON.parse(stdout), ran);
     });
   }
 });
