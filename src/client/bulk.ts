@@ -87,9 +87,10 @@ async function* batches(
   let batch: Sent[] = [];
   let bytes = 0;
   for await (const item of untilAborted(urls, signal)) {
-    const { url: given, ref } = typeof item === 'string' ? { url: item } : (Object(item) as Partial<BulkRow>);
-    // Such as the cell of a row that is too short: an error of its line, like an empty one.
-    const url = typeof given === 'string' ? given : '';
+    const isUrl = typeof item === 'string' || item instanceof URL;
+    const { url: given, ref } = isUrl ? { url: item } : (Object(item) as Partial<BulkRow>);
+    // Anything else, such as the cell of a row that is too short, is an error of its line, like an empty text.
+    const url = typeof given === 'string' ? given : given instanceof URL ? given.href : '';
     // The beginning of such a line is still too long, so the response is the same.
     const line = `${JSON.stringify({ url: url.slice(0, MAX_LINE_BYTES), ref })}\n`;
     bytes += line.length * BYTES_PER_UNIT;

@@ -57,8 +57,8 @@ export type SearchKey =
 export type SearchRecord = { ts: Timestamp; id: number; url: string };
 
 /** `ref` is anything by which the caller recognizes the line. */
-export type BulkInput = string | BulkRow;
-export type BulkRow = { url: string; ref?: string | number | undefined };
+export type BulkInput = string | URL | BulkRow;
+export type BulkRow = { url: string | URL; ref?: string | number | undefined };
 
 export type BulkView = 'last' | 'status';
 

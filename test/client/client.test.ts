@@ -105,6 +105,18 @@ test('bulk: what is not a string is an error of its line', async (t) => {
   );
 });
 
+test('bulk: a URL object is the same as its text', async (t) => {
+  const { client } = await connect(t);
+  const lines = await collect(client.url.bulk([new URL(KNOWN), { url: new URL(KNOWN), ref: 'row 2' }]));
+  assert.deepEqual(
+    lines.map(({ input, ref, found }) => [input, ref, found]),
+    [
+      [KNOWN, undefined, true],
+      [KNOWN, 'row 2', true],
+    ],
+  );
+});
+
 test('unknown is null or empty, not an error', async (t) => {
   const { client } = await connect(t);
   assert.equal(client.rate, null);
