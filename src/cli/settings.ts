@@ -37,9 +37,9 @@ export function settingFlags(): Record<string, Flag> {
 }
 
 function flagOf(setting: Setting<unknown>): Flag {
-  const { flag, argument, meaning, fallback } = setting;
+  const { flag, argument, meaning, fallback, values } = setting;
   const isNone = fallback === null || (Array.isArray(fallback) && fallback.length === 0);
   const hasDefault = argument !== undefined && setting !== CONFIG && !isNone;
   const text = hasDefault ? `${meaning} (default ${fallback})` : meaning;
-  return { ...(argument && { argument }), meaning: `${text}\n${variableOf(flag)}` };
+  return { ...(argument && { argument }), meaning: `${text}\n${variableOf(flag)}`, ...(values && { values }) };
 }

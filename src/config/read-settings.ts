@@ -12,6 +12,8 @@ export type Setting<Value> = {
   read(text: string): Value | null;
   /** Describes a valid text; completes the sentence "--port must be …". */
   accepts: string;
+  /** All valid texts, if they are few: shells complete them. */
+  values?: readonly string[];
   /** The value may contain a password, so error messages do not show it. */
   isSecret?: true;
   /** For paths: the value as an absolute path. In a settings file, paths are relative to the folder of the file. */

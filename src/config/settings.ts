@@ -40,6 +40,11 @@ function wholeNumber(least: number, greatest: number, unit = '') {
   return { read: integerBetween(least, greatest), accepts: `${number} from ${least} to ${greatest}` };
 }
 
+function oneOf<const Word extends string>(words: readonly Word[]) {
+  const read = (text: string) => words.find((word) => word === text) ?? null;
+  return { read, accepts: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`, values: words };
+}
+
 /** Every setting of the server. */
 export const SETTINGS = {
   host: {
@@ -196,8 +201,7 @@ export const SETTINGS = {
     argument: 'WORD',
     meaning: 'while Redis is down, local: each server uses its own counters; refuse: queries fail with 503',
     fallback: 'local',
-    read: (text) => WHEN_REDIS_IS_DOWN.find((word) => word === text) ?? null,
-    accepts: 'local or refuse',
+    ...oneOf(WHEN_REDIS_IS_DOWN),
   } satisfies Setting<(typeof WHEN_REDIS_IS_DOWN)[number]>,
   asnDb: {
     flag: 'asn-db',
@@ -259,8 +263,7 @@ export const SETTINGS = {
     argument: 'LEVEL',
     meaning: 'least severe level that is logged to standard error: error, warn, info or debug',
     fallback: 'warn',
-    read: (text) => LOG_LEVELS.find((level) => level === text) ?? null,
-    accepts: 'error, warn, info or debug',
+    ...oneOf(LOG_LEVELS),
   } satisfies Setting<LogLevel>,
   familiesFile: {
     flag: 'families',

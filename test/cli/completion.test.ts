@@ -24,6 +24,12 @@ const VECTORS: [line: string, offered: string[]][] = [
   ['urlwarden import stix', FORMATS.map(({ name }) => name).filter((name) => name.startsWith('stix'))],
   ['urlwarden import rejects --js', ['--json']],
   ['urlwarden serve --metrics-', ['--metrics-host', '--metrics-port']],
+  ['urlwarden serve --log-level ', ['debug', 'error', 'info', 'warn']],
+  ['urlwarden serve --limits-when-redis-is-down ', ['local', 'refuse']],
+  ['urlwarden listing add 203.0.113.7 --dataset ', ['BCL', 'CSS', 'DROP', 'XBL']],
+  ['urlwarden listing remove 203.0.113.7 --dataset D', ['DROP']],
+  ['urlwarden domain set files.example --abused ', ['no', 'unset', 'yes']],
+  ['urlwarden allow import ', ['ip-list', 'misp-warninglist']],
   ['urlwarden completion ', ['bash', 'fish', 'zsh']],
 ];
 

@@ -34,6 +34,7 @@ Formats:
   ip-list            one address or network per line
   misp-warninglist   a MISP warning list of type cidr`,
     operands: ['FORMAT'],
+    operandValues: FORMATS,
     optional: ['FILE, URL or -'],
     flags: FLAGS,
     examples: [

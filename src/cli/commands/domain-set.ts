@@ -9,6 +9,12 @@ import { readDomain, readReason } from '../operator-input.ts';
 import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
+const ABUSED = new Map([
+  ['yes', true],
+  ['no', false],
+  ['unset', null],
+]);
+
 const FLAGS = {
   human: {
     argument: 'POINTS',
@@ -18,6 +24,7 @@ const FLAGS = {
     argument: 'yes|no|unset',
     meaning:
       'yes: a good site that somebody misused, so evidence counts one fifth and does not list the domain; no: it is not; unset: decide by the data',
+    values: [...ABUSED.keys()],
   },
   reason: { argument: 'TEXT', meaning: 'why; urlwarden domain show and the API (explain) show it' },
 } as const satisfies Flags;
@@ -63,12 +70,6 @@ function readHuman(text: string): number {
     `--human must be a whole number from -${HUMAN_MAX} to +${HUMAN_MAX}, not ${JSON.stringify(text)}`,
   );
 }
-
-const ABUSED = new Map([
-  ['yes', true],
-  ['no', false],
-  ['unset', null],
-]);
 
 function readAbused(text: string): boolean | null {
   const isAbused = ABUSED.get(text);

@@ -1,5 +1,5 @@
 import type { Intelligence } from '../../app/stores.ts';
-import { type ListingEvidence, OPERATOR_SOURCE } from '../../core/evidence.ts';
+import { ADDRESS_DATASETS, type ListingEvidence, OPERATOR_SOURCE } from '../../core/evidence.ts';
 import { toOperatorListing } from '../../ingest/evidence.ts';
 import { PORT_MAX } from '../../ingest/listing-details.ts';
 import { addListing, refuseAllowed, requireLive } from '../../reputation/manage.ts';
@@ -16,7 +16,7 @@ import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
 const FLAGS = {
-  dataset: { argument: 'NAME', meaning: 'XBL, CSS, BCL or DROP', isRequired: true },
+  dataset: { argument: 'NAME', meaning: ADDRESS_DATASETS.join(', '), isRequired: true, values: ADDRESS_DATASETS },
   botname: { argument: 'FAMILY', meaning: 'malware family' },
   port: { argument: 'PORT', meaning: 'port of a botnet controller (dstport)' },
   heuristic: { argument: 'WORD', meaning: 'how it was found, one word' },

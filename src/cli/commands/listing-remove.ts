@@ -1,3 +1,4 @@
+import { ADDRESS_DATASETS } from '../../core/evidence.ts';
 import { formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
 import { type DescribedListing, listingText } from '../../reputation/listing-state.ts';
 import { removeListing } from '../../reputation/manage.ts';
@@ -21,7 +22,11 @@ hours (--for); evidence after that time does. To never list it, use urlwarden al
 within five seconds.`,
     operands: ['NETWORK'],
     flags: {
-      dataset: { argument: 'NAME', meaning: 'only listings of this dataset: XBL, CSS, BCL or DROP' },
+      dataset: {
+        argument: 'NAME',
+        meaning: `only listings of this dataset: ${ADDRESS_DATASETS.join(', ')}`,
+        values: ADDRESS_DATASETS,
+      },
       for: {
         argument: 'TIME',
         meaning: `how long its sources do not list it again, such as 7d (default ${DEFAULT_SPAN})`,
