@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { onTerminal } from './on-terminal.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const DAY = 86_400;
@@ -98,6 +99,9 @@ describe('urlwarden listing', { concurrency: 2 }, () => {
       /^198\.51\.100\.1 is not listed, and was not\.\n\n198\.51\.100\.1 is reserved, so no response/,
     );
     assert.equal((await run('show', '8.8.8.8')).stdout, '8.8.8.8 is not listed, and was not.\n');
+    const { screen } = await onTerminal(['listing', 'show', '198.51.100.1', '--data', dataDir]);
+    assert.match(screen, /is reserved, so no response/);
+    for (const line of screen.split('\n')) assert.ok(line.length <= 80, line);
   });
 
   it('remove ends the listings of every source for a time, derived ones too', async (t) => {

@@ -16,10 +16,10 @@ export type TerminalOutcome = {
   written: string;
 };
 
-/** Runs the program on a new pseudo-terminal. */
+/** Runs the program on a new pseudo-terminal of 80 columns. */
 export async function onTerminal(args: string[], typing: Typing = []): Promise<TerminalOutcome> {
   const command = [process.execPath, PROGRAM, ...args].map((arg) => `'${arg}'`).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null']);
+  const child = spawn('script', ['--quiet', '--return', '--command', `stty columns 80 && ${command}`, '/dev/null']);
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   const left = [...typing];
   let [written, seen] = ['', 0];

@@ -9,7 +9,7 @@ import { intelligenceCommand } from '../data-command.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { entryJson, listingJson } from '../listing-output.ts';
 import { readNetwork } from '../operator-input.ts';
-import { table, timeText } from '../output.ts';
+import { fitTerminal, table, timeText } from '../output.ts';
 import { currentTs } from '../time.ts';
 
 export const listingShow = intelligenceCommand(
@@ -45,7 +45,7 @@ States of a listing:
         listingsText(name, listings),
         entriesText(related),
         urlsText(urls),
-        exceptionText(network, related, allowReserved),
+        fitTerminal(exceptionText(network, related, allowReserved), process.stdout),
       ].join(''),
       json: { network: name, listings: listings.map(listingJson), lists: related.map(entryJson), urls },
     };
