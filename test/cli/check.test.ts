@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -293,6 +293,17 @@ test('check', async (t) => {
     const ofFolder = await check([folder]);
     assert.deepEqual([ofFolder.code, ofFolder.stdout], [1, '']);
     assert.match(ofFolder.stderr, /: is a folder; check takes a file, or - for standard input\n$/);
+    const stdin = openSync(folder, 'r');
+    t.after(() => closeSync(stdin));
+    for (const args of [
+      ['check', '-'],
+      ['import', 'url-list', '-'],
+    ]) {
+      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args, ...place], {
+        stdio: [stdin, 'pipe', 'pipe'],
+      });
+      assert.deepEqual([status, `${stderr}`], [1, 'standard input: is a folder; choose a file in it\n']);
+    }
     const empty = await urlwarden(['check', '-', '--data', temporaryFolder(t)], BAD);
     assert.deepEqual([empty.code, empty.stdout], [1, '']);
   });

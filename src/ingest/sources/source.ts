@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, fstatSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError, badRequest } from '../../core/errors.ts';
@@ -30,6 +30,8 @@ export async function openFile(path: string, limits: InputLimits = INPUT_LIMITS)
 }
 
 export function openStdin(limits: InputLimits = INPUT_LIMITS): Source {
+  // Node reads a folder as an empty file.
+  if (fstatSync(process.stdin.fd).isDirectory()) throw badRequest('standard input: is a folder; choose a file in it');
   return sourceOf('standard input', process.stdin, null, () => null, limits);
 }
 
