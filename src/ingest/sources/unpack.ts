@@ -99,8 +99,7 @@ async function onlyFile(zip: ZipFile, name: string): Promise<Entry> {
   let only: Entry | null = null;
   for await (const entry of zip.eachEntry()) {
     if (entry.fileName.endsWith('/')) continue;
-    if (only !== null)
-      throw refused(`${name}: the zip file contains several files; unpack it and import them one by one`);
+    if (only !== null) throw refused(`${name}: the zip file contains several files; unpack it and use them one by one`);
     only = entry;
   }
   if (only === null) throw refused(`${name}: the zip file contains no file`);
