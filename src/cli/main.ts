@@ -144,8 +144,9 @@ handleOutputErrors();
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  if (args[0] === '--version') return printed(`urlwarden ${programVersion()}\n`);
-  return dispatch('urlwarden', COMMANDS, args);
+  const [first = '', ...rest] = args;
+  if (['--version', 'version'].includes(first)) return printed(`urlwarden ${programVersion()}\n`);
+  return dispatch('urlwarden', COMMANDS, first === 'help' ? [...rest, '--help'] : args);
 }
 
 /** `path` is the part of the command line before `name`. */

@@ -15,6 +15,24 @@ describe('urlwarden', () => {
     assert.deepEqual(await urlwarden(['--version']), { code: 0, stdout: `urlwarden ${version}\n`, stderr: '' });
   });
 
+  it('help and version are also words', async () => {
+    for (const [words, flags] of [
+      [['version'], ['--version']],
+      [['help'], ['--help']],
+      [
+        ['help', 'feed'],
+        ['feed', '--help'],
+      ],
+      [
+        ['help', 'feed', 'add'],
+        ['feed', 'add', '--help'],
+      ],
+    ] as const) {
+      const { code, stdout } = await urlwarden([...flags]);
+      assert.deepEqual(await urlwarden([...words]), { code, stdout, stderr: '' });
+    }
+  });
+
   it('--help and -h list the commands and flags', async () => {
     for (const flag of ['--help', '-h']) {
       const { code, stdout } = await urlwarden([flag]);
