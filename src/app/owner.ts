@@ -6,6 +6,7 @@ import { everyMs } from '../core/every.ts';
 import type { ListCopies } from '../exports/copies.ts';
 import { type DatabaseWatch, watchDatabase } from '../health/database-watch.ts';
 import type { Log, Outages } from '../health/outages.ts';
+import { watchReplicas } from '../health/replica-watch.ts';
 import type { Uploads } from '../ingest/uploads.ts';
 import { type CountsPort, createSharedCounts, type SharedCounts } from '../limits/shared-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -74,6 +75,8 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
   });
   const audit = open.add(createServerAudit({ control, settings, log, outages, now }));
   const { ready } = open.add(watchStores(parts));
+  const replicas = store.replicas?.() ?? [];
+  if (replicas.length > 0) metrics?.watchReplicas(open.add(watchReplicas({ replicas, log, every: everyMs })).states);
   const changes = async () =>
     JSON.stringify([await control.imports({ limit: 1 }), await store.lastIds(), await store.listVersion()]);
   const totals = open.add(createTotals({ store, now, changes, onFailure: onFailure('totals_count') }));

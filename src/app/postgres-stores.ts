@@ -7,7 +7,7 @@ import { createChangeStore } from '../changes/postgres/store.ts';
 import { createDailyTaskStore } from '../database/postgres/daily-tasks.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { createReads } from '../database/postgres/replicas.ts';
-import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
+import { migrate, refuseHalfMoved, requireMigrated } from '../database/postgres/schema.ts';
 import { createListStore } from '../exports/postgres/store.ts';
 import { createNodeStore } from '../health/postgres/nodes.ts';
 import { createFeedStore } from '../ingest/postgres/feeds.ts';
@@ -73,8 +73,10 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
 
     pools: () => [
       loadOf('data', connections, primary),
-      ...replicas.map((replica, i) => loadOf(`replica ${i + 1}`, connections, replica)),
+      ...replicas.map((replica, i) => loadOf(replicaName(i), connections, replica)),
     ],
+
+    replicas: () => replicas.map((replica, i) => ({ pool: replicaName(i), check: () => requireMigrated(replica) })),
 
     async close() {
       await Promise.all([importing, primary, ...replicas].map((one) => one?.close()));
@@ -114,6 +116,9 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
     },
   };
 }
+
+/** In the order of their URLs. */
+const replicaName = (index: number) => `replica ${index + 1}`;
 
 function loadOf(pool: string, connections: number, db: Database): PoolLoad {
   return { pool, connections, ...db.countConnections() };

@@ -5,6 +5,7 @@ import { SETTINGS } from '../config/settings.ts';
 import type { DailyTaskStore } from '../database/daily-tasks.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { ListStore } from '../exports/store.ts';
+import type { Replica } from '../health/replica-watch.ts';
 import type { NodeStore } from '../health/store.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
@@ -17,6 +18,8 @@ import { type IntelligenceOptions, openSqliteControl, openSqliteIntelligence, ty
 type Opened = {
   /** Only on PostgreSQL. */
   pools?(): PoolLoad[];
+  /** Only of the intelligence database, on PostgreSQL. */
+  replicas?(): Replica[];
   /** Only on the embedded store. */
   sizes?(): FileSizes;
   /** Only on the embedded store: runs a write of another thread of this process. */

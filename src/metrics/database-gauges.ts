@@ -27,6 +27,20 @@ export function registerPoolGauges(registry: Registry, loads: () => PoolLoad[]):
   );
 }
 
+export type ReplicaState = { pool: string; isUp: boolean };
+
+export function registerReplicaGauge(registry: Registry, states: () => ReplicaState[]): void {
+  new Gauge({
+    name: 'urlwarden_replica_up',
+    help: '1 while the replica answers, 0 while it does not',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      for (const { pool, isUp } of states()) this.set({ pool }, Number(isUp));
+    },
+  });
+}
+
 /** The sizes of an embedded database and of its write-ahead log. */
 export type FileSizes = { database: string; fileBytes: number; walBytes: number };
 

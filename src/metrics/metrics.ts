@@ -1,7 +1,14 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { programVersion } from '../config/version.ts';
 import { createHistogram } from './cells.ts';
-import { type FileSizes, type PoolLoad, registerFileGauges, registerPoolGauges } from './database-gauges.ts';
+import {
+  type FileSizes,
+  type PoolLoad,
+  type ReplicaState,
+  registerFileGauges,
+  registerPoolGauges,
+  registerReplicaGauge,
+} from './database-gauges.ts';
 import { type FeedGauges, registerDataGauge, registerFeedGauges } from './feed-gauges.ts';
 import { createResponses, RESPONSE_BOUNDS, type ResponseMetrics } from './responses.ts';
 
@@ -38,6 +45,8 @@ export type Metrics = ResponseMetrics & {
   watchCertificate(expiryTs: () => number): void;
   /** `loads` is called at every scrape. */
   watchPools(loads: () => PoolLoad[]): void;
+  /** `states` is called at every scrape. */
+  watchReplicas(states: () => ReplicaState[]): void;
   /** `isUp` is called at every scrape. */
   watchRedis(isUp: () => boolean): void;
   /** `open` is called at every scrape. */
@@ -164,6 +173,7 @@ export function createMetrics(thread = FIRST_THREAD): Metrics {
       watch(name, 'Time at which the certificate of the API expires', expiryTs);
     },
     watchPools: (loads) => registerPoolGauges(registry, loads),
+    watchReplicas: (states) => registerReplicaGauge(registry, states),
     watchRedis: (isUp) => watch('urlwarden_redis_up', '1 while Redis is up, 0 while it is down', () => Number(isUp())),
     watchStreams: (open) => watch('urlwarden_open_streams', 'Open response streams', open),
     threadEnded: () => threadsEnded.inc(),

@@ -25,6 +25,7 @@ export async function everyMetric(): Promise<string> {
   metrics.watchFiles(() => [{ database: 'control', fileBytes: 4096, walBytes: 0 }]);
   metrics.watchCertificate(() => 1_767_225_600);
   metrics.watchPools(() => [{ pool: 'data', connections: 10, inUse: 1, idle: 2, waiting: 0 }]);
+  metrics.watchReplicas(() => [{ pool: 'replica 1', isUp: true }]);
   metrics.watchRedis(() => true);
   metrics.watchStreams(() => 0);
   metrics.watchFeeds(async () => [{ name: 'a', lastSuccessTs: 1, rows: 1, failures: 0, isStale: false }]);

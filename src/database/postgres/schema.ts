@@ -36,6 +36,12 @@ export async function migrate(db: Database): Promise<void> {
   }
 }
 
+/** For a replica, which gets the tables from its primary. */
+export async function requireMigrated(db: Database): Promise<void> {
+  if ((await pending(db, readMigrations('postgres'))).length === 0) return;
+  throw new AppError('unavailable', 'PostgreSQL lacks tables or columns of this version in this database');
+}
+
 const WAITING =
   'Waiting until the tables can be changed for this version: a pg_dump or another long transaction uses one of them';
 
