@@ -32,7 +32,10 @@ export async function startHaproxy(t: TestContext, ports: readonly number[]): Pr
   needs('haproxy');
   const port = await freePort();
   const file = join(temporaryFolder(t), 'haproxy.cfg');
-  writeFileSync(file, withNodes(shipped('haproxy.cfg'), ports).replace('bind :8080', `bind 127.0.0.1:${port}`));
+  const text = withNodes(shipped('haproxy.cfg'), ports)
+    .replace('bind :8080', `bind 127.0.0.1:${port}`)
+    .replaceAll('127.0.0.1:8079', `127.0.0.1:${await freePort()}`);
+  writeFileSync(file, text);
   return start(t, 'haproxy', ['-db', '-f', file], port);
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
+import { Agent, createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { startHaproxy, startNginx } from './proxies.ts';
@@ -86,6 +87,32 @@ for (const [name, startProxy] of [
       assert.deepEqual(counts, [1, 1, 1, 3, 3, 3]);
     });
 
+    test('responds with 503 on a connection that the client keeps when every node fails during its request', async (t) => {
+      let isReady = true;
+      const { ports } = await startNodes(
+        t,
+        async (received, response) => {
+          if (received.url !== '/waits') return response.end();
+          isReady = false;
+          await setTimeout(3_000); // as while PostgreSQL hangs; two checks fail meanwhile
+          response.writeHead(503, { 'retry-after': '5' }).end('{"code":503}');
+        },
+        () => isReady,
+      );
+      const { url } = await startProxy(t, ports);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      t.after(() => agent.destroy());
+      const send = async (path: string) => {
+        const sent = request(url + path, { method: 'POST', agent }).end('{}');
+        const [response] = (await once(sent, 'response')) as [IncomingMessage];
+        await textOf(response);
+        return [response.statusCode, response.headers['retry-after'], sent.reusedSocket];
+      };
+      // The proxy uses its own connections again too, one to each node.
+      for (let i = 0; i < 4; i++) assert.equal((await send('/a'))[0], 200);
+      assert.deepEqual(await send('/waits'), [503, '5', true]);
+    });
+
     test('responds with 503 as JSON when no node can be reached', async (t) => {
       const { ports, stop } = await startNodes(t, (_received, response) => response.end());
       const { url } = await startProxy(t, ports);
@@ -100,11 +127,15 @@ for (const [name, startProxy] of [
   });
 }
 
-/** Two servers that are ready and pass every other request to the listener. */
-async function startNodes(t: TestContext, listener: RequestListener): Promise<{ ports: number[]; stop(): void }> {
+/** Two servers that pass every request to the listener, except those for their readiness. */
+async function startNodes(
+  t: TestContext,
+  listener: RequestListener,
+  isReady = () => true,
+): Promise<{ ports: number[]; stop(): void }> {
   const servers = [1, 2].map(() =>
     createServer((received, response) => {
-      if (received.url === '/readyz') response.end();
+      if (received.url === '/readyz') response.writeHead(isReady() ? 200 : 503).end();
       else listener(received, response);
     }).listen(0, '127.0.0.1'),
   );
