@@ -27,12 +27,16 @@ export async function startNginx(
   return start(t, 'nginx', ['-p', folder, '-e', 'stderr', '-c', file], port);
 }
 
-/** Starts HAProxy with `deploy/haproxy.cfg`, in front of these ports instead of its two nodes. */
-export async function startHaproxy(t: TestContext, ports: readonly number[]): Promise<Proxy> {
+/** The same for HAProxy and `deploy/haproxy.cfg`. */
+export async function startHaproxy(
+  t: TestContext,
+  ports: readonly number[],
+  edit: (text: string) => string = (text) => text,
+): Promise<Proxy> {
   needs('haproxy');
   const port = await freePort();
   const file = join(temporaryFolder(t), 'haproxy.cfg');
-  const text = withNodes(shipped('haproxy.cfg'), ports)
+  const text = withNodes(edit(shipped('haproxy.cfg')), ports)
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replaceAll('127.0.0.1:8079', `127.0.0.1:${await freePort()}`);
   writeFileSync(file, text);

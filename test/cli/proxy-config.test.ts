@@ -69,7 +69,7 @@ for (const [name, startProxy] of [
       assert.deepEqual([response.statusCode, await textOf(response)], [200, 'hello']);
     });
 
-    test('sends a query that gets 503 to three nodes at most, and a login to one', async (t) => {
+    test('sends a query that gets 503 to three nodes at most, and a login or a change to one', async (t) => {
       const received: string[] = [];
       const node: RequestListener = ({ url = '' }, response) => {
         received.push(url);
@@ -78,13 +78,32 @@ for (const [name, startProxy] of [
       const [one, other] = [await startNodes(t, node), await startNodes(t, node)];
       const { url } = await startProxy(t, [...one.ports, ...other.ports]);
       const counts: number[] = [];
-      for (const path of ['/api/v1/login', '/api/v1/login', '//api/v1/login', '/query', '/query', '/query']) {
+      for (const path of [...ONCE, ...QUERIES]) {
         const response = await fetch(url + path, { method: 'POST', body: '{}' });
         assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '7']);
         assert.equal(await response.text(), '{"code":503}');
         counts.push(received.splice(0).length);
       }
-      assert.deepEqual(counts, [1, 1, 1, 3, 3, 3]);
+      assert.deepEqual(counts, [...ONCE.map(() => 1), ...QUERIES.map(() => 3)]);
+    });
+
+    test('sends a query that a frozen node does not answer to another one, but no login and no change', async (t) => {
+      const received: string[] = [];
+      const frozen = await startNodes(t, ({ url = '' }) => void received.push(url));
+      const good = await startNodes(t, (_received, response) => void response.end());
+      const shorter = (text: string) => text.replaceAll(/(?<=(?:timeout|timeout server) )(?:20|75|300)s/g, '1s');
+      const proxy = await startProxy(t, [...frozen.ports.slice(1), ...good.ports], shorter);
+      const statuses: number[] = [];
+      for (const path of [...QUERIES, ...QUERIES]) statuses.push((await post(proxy.url + path)).status);
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      assert.ok(received.splice(0).length > 0, 'the frozen node was asked');
+
+      const { url } = await startProxy(t, frozen.ports, shorter);
+      for (const path of ONCE) {
+        const response = await post(url + path);
+        assert.ok([503, 504].includes(response.status) && response.headers.get('retry-after') === '5');
+      }
+      assert.deepEqual(received, ONCE);
     });
 
     test('responds with 503 on a connection that the client keeps when every node fails during its request', async (t) => {
@@ -127,6 +146,15 @@ for (const [name, startProxy] of [
   });
 }
 
+const QUERIES = [
+  '/api/intel/v2/byobject/url/last',
+  '/api/intel/v2/byobject/url/search',
+  '//api/intel/v1/x',
+  '/api/portal/v1/url',
+];
+/** Requests that are never sent twice. */
+const ONCE = ['/api/v1/login', '/api/v1/login', '//api/v1/login', '/api/portal/v1/password', '/api/admin/v1/accounts'];
+
 /** Two servers that pass every request to the listener, except those for their readiness. */
 async function startNodes(
   t: TestContext,
@@ -149,6 +177,8 @@ async function startNodes(
   await Promise.all(servers.map((server) => once(server, 'listening')));
   return { ports: servers.map((server) => (server.address() as AddressInfo).port), stop };
 }
+
+const post = (url: string) => fetch(url, { method: 'POST', body: '{}' });
 
 async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
