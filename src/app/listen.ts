@@ -8,15 +8,18 @@ import { METRICS_PATH, type MetricsText, openMetricsServer } from '../http/metri
 type Place = Pick<Settings, 'host' | 'port'> & {
   /** Other threads of this process listen on the same port. */
   isShared: boolean;
+  /** The number of this thread, for the log. Not of the first one: the others listen seconds later, without a restart. */
+  thread?: number;
 };
 
 /** Starts to listen; returns the address, such as http://127.0.0.1:8080. */
 export async function listenOn(
   server: FastifyInstance,
-  { host, port, isShared }: Place,
+  { host, port, isShared, thread }: Place,
   scheme: 'http' | 'https',
 ): Promise<{ url: string; port: number }> {
-  const listenTextResolver = (address: string) => `listening on ${address.replace(/^http/, scheme)}`;
+  const ofThread = thread === undefined ? '' : ` (thread ${thread})`;
+  const listenTextResolver = (address: string) => `listening on ${address.replace(/^http/, scheme)}${ofThread}`;
   const options = { host, port, listenTextResolver, ...(isShared && { reusePort: true }) };
   await server.listen(options).catch(explainListen(host, port, 'host', 'port'));
   const { port: chosen } = server.server.address() as { port: number };

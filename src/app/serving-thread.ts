@@ -75,8 +75,8 @@ function tasksOf({ server, close }: Awaited<ReturnType<typeof open>>): ServingTa
   return {
     async listen(onPort) {
       if (state.isStopping()) return;
-      const { settings, tls } = start;
-      const place = { host: settings.host, port: onPort, isShared: true };
+      const { settings, thread, tls } = start;
+      const place = { host: settings.host, port: onPort, isShared: true, thread };
       await listenOn(server, place, tls === undefined ? 'http' : 'https');
     },
     readMetrics: async () => (await metrics?.read()) ?? [],

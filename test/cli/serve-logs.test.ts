@@ -139,3 +139,11 @@ for (const { level, log } of [
     );
   });
 }
+
+test('the line of a thread that listens after the start has its number', async (t) => {
+  const args = ['--demo', '--data', temporaryFolder(t), '--log-level', 'info', '--threads', '2'];
+  const server = await startReusedServer(t, args);
+  const listening = () => server.stderr().match(/listening on [^"]+/g) ?? [];
+  await until(() => listening().length === 2);
+  assert.deepEqual(listening(), [`listening on ${server.url}`, `listening on ${server.url} (thread 1)`]);
+});
