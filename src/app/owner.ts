@@ -76,7 +76,10 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
   const audit = open.add(createServerAudit({ control, settings, log, outages, now }));
   const { ready } = open.add(watchStores(parts));
   const replicas = store.replicas?.() ?? [];
-  if (replicas.length > 0) metrics?.watchReplicas(open.add(watchReplicas({ replicas, log, every: everyMs })).states);
+  if (replicas.length > 0) {
+    const watch = open.add(watchReplicas({ replicas, log, every: everyMs })); // also without metrics, for the log
+    metrics?.watchReplicas(watch.states);
+  }
   const changes = async () =>
     JSON.stringify([await control.imports({ limit: 1 }), await store.lastIds(), await store.listVersion()]);
   const totals = open.add(createTotals({ store, now, changes, onFailure: onFailure('totals_count') }));
