@@ -1,6 +1,7 @@
 import { containsNetwork, parseKeyNetwork } from '../src/core/ip/key-network.ts';
-import type { AddressPageResponse } from '../src/portal/schemas.ts';
+import type { AddressPageResponse, UrlPageResponse } from '../src/portal/schemas.ts';
 import { agoText, counted, dateText, nowTs } from './format.ts';
+import { addressPath, domainPath, hostAddress } from './query.ts';
 
 // Listings of an address or a network in words.
 
@@ -57,6 +58,26 @@ export function verdictOf({ cidr, listings }: Pick<AddressPageResponse, 'cidr' |
 function covers(outer: string, inner: string): boolean {
   const [a, b] = [parseKeyNetwork(outer), parseKeyNetwork(inner)];
   return a !== null && b !== null && containsNetwork(a, b);
+}
+
+type UrlHost = Pick<UrlPageResponse, 'host' | 'domain' | 'address_listed' | 'domain_listed'> & {
+  addresses: readonly { ip: string }[];
+};
+
+/**
+ * That the address or the domain of a URL is listed, with the page that says why. The server does not say which one of several
+ * addresses is listed: then there is no page.
+ */
+export function hostListings(report: UrlHost): { text: string; path: string | null }[] {
+  const { host, domain, addresses, address_listed: datasets, domain_listed: isDomainListed } = report;
+  const address = hostAddress(host) ?? (addresses.length === 1 ? addresses[0]?.ip : undefined);
+  const names = ORDER.filter((dataset) => datasets.includes(dataset)).map((dataset) => DATASETS[dataset].name);
+  return [
+    ...(names.length === 0
+      ? []
+      : [{ text: `Address listed: ${names.join(', ')}`, path: address === undefined ? null : addressPath(address) }]),
+    ...(isDomainListed && domain !== null ? [{ text: 'Domain listed', path: domainPath(domain) }] : []),
+  ];
 }
 
 const DETAIL_NAMES: Record<string, string> = {

@@ -96,6 +96,12 @@ function readExact(text: string): Suggestion[] {
 /** An IPv6 address is in brackets in a URL. */
 export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
+/** The address that the host of a URL is; null for a name. */
+export function hostAddress(host: string): string | null {
+  const parsed = parseNetwork(withoutBrackets(host));
+  return parsed.ok && !parsed.network.canonical.includes('/') ? parsed.network.canonical : null;
+}
+
 /** What to say about a text that means nothing to us. */
 export function refusalText(input: string): string {
   return OTHER_HASH.test(input.trim())

@@ -1,9 +1,9 @@
-import { parseNetwork } from '../../src/core/ip/network.ts';
 import { refangUrl } from '../../src/core/url/refang.ts';
 import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import { post } from '../api.ts';
 import { agoText, askLine, bytesText, counted, nowTs, visible } from '../format.ts';
 import { dotsOf, lengthText, sinceText, spansOf, timesBack, windowOf } from '../life.ts';
+import { DATASETS, type Dataset, hostListings } from '../listings.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Hash, StatusBadge, Time } from '../parts/basics.tsx';
 import { Timeline } from '../parts/charts.tsx';
@@ -11,7 +11,7 @@ import { RelatedUrls } from '../parts/related-urls.tsx';
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, readQuery, searchAllPath, urlPath, withoutBrackets } from '../query.ts';
+import { addressPath, domainPath, hostAddress, readQuery, searchAllPath, urlPath } from '../query.ts';
 
 export function UrlPage({ query }: PageProps) {
   const asked = query.get('u') ?? '';
@@ -52,12 +52,20 @@ function Report({ report, steps }: { report: UrlPageResponse; steps: string[] })
 function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }) {
   const { url, status, since_ts: sinceTs, confirmed_ts: confirmedTs, reporter, removal, tags } = report;
   const now = nowTs();
+  const listings = hostListings(report);
   const verdict = (
     <>
       {report.id === null ? <Badge tone="info">Unknown</Badge> : <StatusBadge status={status} />}
-      {report.id === null && <span>Nobody has reported this URL. That does not make it safe.</span>}
-      {report.id === null && <Meant text={report.input} />}
       {sinceTs !== null && <span>{sinceText(sinceTs, now)}</span>}
+      {listings.map(({ text, path }) => (
+        <Badge key={text} tone="danger">
+          {path === null ? text : <a href={path}>{text}</a>}
+        </Badge>
+      ))}
+      {report.id === null && (
+        <span>Nobody has reported this URL.{listings.length === 0 && ' That does not make it safe.'}</span>
+      )}
+      {report.id === null && <Meant text={report.input} />}
       {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
       {reporter && (
         <span>
@@ -210,7 +218,7 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
 
 function Where({ report }: { report: UrlPageResponse }) {
   const { id, host, domain, addresses, events, payloads, first_seen_ts: firstTs, address_listed: listed } = report;
-  const isAddress = parseNetwork(withoutBrackets(host)).ok;
+  const ip = hostAddress(host);
   const files = new Set(payloads.flatMap(({ sha256_hash: hash }) => hash ?? [])).size;
   return (
     <>
@@ -223,7 +231,7 @@ function Where({ report }: { report: UrlPageResponse }) {
                 {visible(domain)}
               </a>
             ),
-            'Address listed': addresses.length > 0 || isAddress ? <Listed names={listed} /> : null,
+            'Address listed': addresses.length > 0 || ip !== null ? <Listed names={listed.map(datasetText)} /> : null,
             'Domain listed':
               report.domain_listed === null ? null : <Listed names={report.domain_listed ? ['Listed'] : []} />,
             'First seen': firstTs && <Ago ts={firstTs} />,
@@ -234,9 +242,15 @@ function Where({ report }: { report: UrlPageResponse }) {
         />
       </Card>
       <Card title="Addresses">
-        {addresses.length === 0 ? (
-          <Empty>No address of this host was seen.</Empty>
-        ) : (
+        {addresses.length === 0 && ip !== null && (
+          <p>
+            <a class="mono" href={addressPath(ip)}>
+              {ip}
+            </a>
+          </p>
+        )}
+        {addresses.length === 0 && ip === null && <Empty>No address of this host was seen.</Empty>}
+        {addresses.length > 0 && (
           <Folded rows={addresses}>
             {({ ip, asn, network, ts }) => (
               <Seen key={ip} href={addressPath(ip)} name={ip} ts={ts}>
@@ -249,6 +263,8 @@ function Where({ report }: { report: UrlPageResponse }) {
     </>
   );
 }
+
+const datasetText = (dataset: Dataset): string => `${DATASETS[dataset].name} (${dataset})`;
 
 function Listed({ names }: { names: readonly string[] }) {
   if (names.length === 0) return <>no</>;

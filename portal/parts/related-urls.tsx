@@ -16,6 +16,7 @@ type Found = { rows: UrlRow[]; isMore: boolean };
 export function RelatedUrls({ report }: { report: UrlPageResponse }) {
   const kinds = relatedOf(report);
   const [chosen, setChosen] = useState<Related | null>(null);
+  if (kinds.length === 0) return null;
   return (
     <Card title="Related URLs" class="related">
       <div class="chips">

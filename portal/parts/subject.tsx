@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { counted, defang, nowTs, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
-import { searchAllPath, searchPath } from '../query.ts';
+import { addressPath, hostAddress, searchAllPath, searchPath } from '../query.ts';
 import { remember } from '../recent.ts';
 import { Ago, Card, CopyButton, Show } from './basics.tsx';
 import { FOLDED, Rest, useMost } from './table.tsx';
@@ -138,10 +138,11 @@ export function NetworkName({ asn, network }: { asn: number | null; network: str
   );
 }
 
-/** To the URLs on a host. */
+/** To the URLs on a host, or to the page of the address that it is. */
 export function HostLink({ host }: { host: string }) {
+  const ip = hostAddress(host);
   return (
-    <a class="mono cut" href={searchAllPath('host', host)}>
+    <a class="mono cut" href={ip === null ? searchAllPath('host', host) : addressPath(ip)}>
       {visible(host)}
     </a>
   );

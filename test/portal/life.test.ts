@@ -54,6 +54,7 @@ test('the chart begins shortly before the first fact, and shows a week at least'
 
 test('related searches show what they cost', () => {
   const related = relatedOf({
+    id: 1,
     host: 'www.example.com',
     addresses: [{ ip: '203.0.113.7', asn: 64500 }],
     payloads: [{ 'malware-family': 'Mirai', sha256_hash: 'a'.repeat(64) }],
@@ -69,12 +70,15 @@ test('related searches show what they cost', () => {
       ['Same file', 'sha256', 'a'.repeat(64), 1],
     ],
   );
-  const alone = relatedOf({ host: '2001:db8::1', addresses: [{ ip: '2001:db8::1', asn: null }], payloads: [] });
-  assert.deepEqual(
-    alone.map(({ label, cost }) => [label, cost]),
-    [
-      ['Same address', 1],
-      ['2001:db8::/56', 9],
-    ],
-  );
+  const unknownAddress = { id: null, host: '[2001:db8::1]', addresses: [], payloads: [] };
+  for (const alone of [unknownAddress, { ...unknownAddress, id: 1, addresses: [{ ip: '2001:db8::1', asn: null }] }]) {
+    assert.deepEqual(
+      relatedOf(alone).map(({ label, cost }) => [label, cost]),
+      [
+        ['Same address', 1],
+        ['2001:db8::/56', 9],
+      ],
+    );
+  }
+  assert.deepEqual(relatedOf({ ...unknownAddress, host: 'www.example.com' }), []); // the page has the URLs on the host
 });

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { acceptCost, takeAccepted } from '../../portal/cost.ts';
-import { byDataset, detailTexts, endText, type Listing, verdictOf } from '../../portal/listings.ts';
+import {
+  byDataset,
+  type Dataset,
+  detailTexts,
+  endText,
+  hostListings,
+  type Listing,
+  verdictOf,
+} from '../../portal/listings.ts';
 import { networksAround } from '../../portal/networks.ts';
 
 const DAY = 86_400;
@@ -93,6 +101,30 @@ test('networks around an address or a network, with what they cost', () => {
     ['/network/2001:db8:1:200::/56', 9],
     ['/search?ip=2001%3Adb8%3A1%3A%3A%2F48', 17],
   ]);
+});
+
+test('that the host of a URL is listed, with the page that says why', () => {
+  const named = {
+    host: 'gate.bad.example',
+    domain: 'bad.example',
+    addresses: [{ ip: '203.0.113.7' }],
+    address_listed: [],
+    domain_listed: false,
+  };
+  const address = { ...named, host: '198.51.100.66', domain: null, addresses: [], domain_listed: null };
+  const datasets: Dataset[] = ['XBL', 'BCL'];
+  const text = 'Address listed: botnet controller, infected or attacking host';
+  assert.deepEqual(hostListings(named), []);
+  assert.deepEqual(hostListings({ ...address, address_listed: datasets }), [{ text, path: '/address/198.51.100.66' }]);
+  assert.deepEqual(hostListings({ ...address, host: '[2001:db8::1]', address_listed: datasets }), [
+    { text, path: '/address/2001:db8::1' },
+  ]);
+  assert.deepEqual(hostListings({ ...named, address_listed: datasets, domain_listed: true }), [
+    { text, path: '/address/203.0.113.7' },
+    { text: 'Domain listed', path: '/domain/bad.example' },
+  ]);
+  const several = [{ ip: '203.0.113.7' }, { ip: '203.0.113.8' }];
+  assert.deepEqual(hostListings({ ...named, addresses: several, address_listed: datasets }), [{ text, path: null }]);
 });
 
 test('an accepted cost holds once, for one page', () => {

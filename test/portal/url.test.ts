@@ -23,7 +23,10 @@ test('page of a URL', async (t) => {
       const { page, open, messages } = await portal.visit({ theme, width });
       await open(KNOWN);
       assert.equal(await page.textContent('h1'), 'http://203.0.113.7/bin.sh');
-      assert.match((await page.textContent('.verdict')) ?? '', /^Onlinesince .*confirmed .*reported by nightwatch$/);
+      assert.match(
+        (await page.textContent('.verdict')) ?? '',
+        /^Onlinesince .*Address listed: infected or attacking host.*confirmed .*reported by nightwatch$/,
+      );
       const steps = await page.locator('.chip').allTextContents();
       assert.equal(steps[0], 'defanged form restored');
       assert.ok(steps.length >= 4, `only ${steps}`);
@@ -66,8 +69,19 @@ test('page of a URL', async (t) => {
     await page.waitForSelector('text=No other URL on this host is known.');
     const facts = (await page.locator('.facts dt').allTextContents()).filter((name) => name.endsWith('listed'));
     assert.deepEqual(facts, ['Domain listed']);
+    await page.waitForSelector('.verdict a[href="/domain/example.net"]:text-is("Domain listed")');
     await open('/url?u=https://198.51.100.250/x');
     await page.waitForSelector('.facts dt:text-is("Address listed")');
+    assert.equal(await page.locator('.columns a[href="/address/198.51.100.250"]').count(), 2); // host, address
+    await page.unroute('**/api/portal/v1/url');
+    await open('/url?u=http://198.51.100.66/x');
+    assert.equal(
+      await page.textContent('.verdict'),
+      'UnknownAddress listed: botnet controllerNobody has reported this URL.',
+    );
+    await page.waitForSelector('.verdict a[href="/address/198.51.100.66"]');
+    await assertAccessible(page);
+    await screenshot(page, 'url-unknown-listed');
     assert.deepEqual(messages, []);
   });
 
