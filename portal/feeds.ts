@@ -24,10 +24,11 @@ export type { Feed, Import };
 export type FeedRun = Feed['runs'][number];
 export type ImportState = Import['state'];
 
+/** Red: no success for three intervals, so the data is old. Amber: the last run failed, and the server tries again by itself. */
 export const FEED_TONES: Record<Feed['state'], Tone> = {
   healthy: 'ok',
-  late: 'late',
-  failing: 'danger',
+  late: 'danger',
+  failing: 'late',
   paused: 'off',
   new: 'info',
 };
@@ -51,9 +52,9 @@ export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text:
 
 const isUnhealthy = ({ state }: Feed): boolean => state === 'failing' || state === 'late';
 
-/** Failing ones first, then those that have had no success for the longest time. */
+/** Late ones first; of each state, those that have had no success for the longest time. */
 export function unhealthyFeeds(feeds: readonly Feed[]): Feed[] {
-  const rank = ({ state, last_success_ts: ts }: Feed): number => (state === 'failing' ? 0 : 1e12) + (ts ?? 0);
+  const rank = ({ state, last_success_ts: ts }: Feed): number => (state === 'late' ? 0 : 1e12) + (ts ?? 0);
   return feeds.filter(isUnhealthy).toSorted((a, b) => rank(a) - rank(b));
 }
 

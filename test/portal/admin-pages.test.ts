@@ -40,7 +40,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     ];
     await page.route('**/api/admin/v1/feeds', (route) => route.fulfill({ json: { items: feeds } }));
     await open('/admin');
-    assert.deepEqual(await page.locator('.unhealthy strong').allTextContents(), [HOSTILE[0], 'behind']);
+    assert.deepEqual(await page.locator('.unhealthy strong').allTextContents(), ['behind', HOSTILE[0]]);
     await page.waitForSelector('.unhealthy:has-text("HTTP 503 a\\\\u202eb")');
     await page.waitForSelector('.plain-list:has-text("customer@example.com") [role=meter]');
     await assertAccessible(page);

@@ -14,6 +14,7 @@ import {
   changesText,
   durationText,
   everyText,
+  FEED_TONES,
   type Feed,
   filterFeeds,
   type Import,
@@ -100,8 +101,9 @@ test('feeds are filtered by the address of the page, and unhealthy ones are orde
   }
   assert.deepEqual(
     unhealthyFeeds(all).map(({ name }) => name),
-    ['never', 'failing', 'late'],
+    ['late', 'never', 'failing'],
   );
+  assert.deepEqual([FEED_TONES.late, FEED_TONES.failing], ['danger', 'late']); // red, amber
 });
 
 test('what the entries of a list mean becomes a value of the API', () => {
