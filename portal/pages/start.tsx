@@ -5,12 +5,14 @@ import { useGet } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Show } from '../parts/basics.tsx';
 import { LookupBox } from '../parts/box.tsx';
+import { POLL_IDLE_MS, usePoll } from '../parts/poll.ts';
 import { UrlTable } from '../parts/urls.tsx';
 import { forgetRecent, recent } from '../recent.ts';
 import { session } from '../session.ts';
 
 export function StartPage(_: PageProps) {
   const loaded = useGet<OverviewResponse>('/api/portal/v1/overview');
+  usePoll(loaded.data, loaded.reload, loaded.data?.totals.urls ? null : POLL_IDLE_MS); // until the first import is counted
   return (
     <>
       <section class="hero">
@@ -36,11 +38,7 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
     <div class="columns">
       <div>
         <Card title="Newest URLs">
-          <UrlTable
-            caption="The newest URLs"
-            rows={overview.newest}
-            empty="There are no URLs yet. An administrator can add a feed, or import a file."
-          />
+          <UrlTable caption="The newest URLs" rows={overview.newest} empty={<NoUrls />} />
         </Card>
         <RecentLookups />
       </div>
@@ -74,8 +72,31 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
   );
 }
 
+function NoUrls() {
+  if (!session.value?.admin) return <>There are no URLs yet. An administrator can add a feed or import a file.</>;
+  return (
+    <>
+      There are no URLs yet. <a href="/admin/feeds">Add a feed</a> or <a href="/admin/imports">import a file</a>.
+    </>
+  );
+}
+
+function NoFeeds() {
+  if (!session.value?.admin) return <>No feed is fetched. An administrator can add one.</>;
+  return (
+    <>
+      No feed is fetched. <a href="/admin/feeds">Add a feed</a>.
+    </>
+  );
+}
+
 function Feeds({ feeds }: { feeds: OverviewResponse['feeds'] }) {
-  if (feeds.length === 0) return <Empty>No feed is fetched. An administrator can add one under Admin, Feeds.</Empty>;
+  if (feeds.length === 0)
+    return (
+      <Empty>
+        <NoFeeds />
+      </Empty>
+    );
   return (
     <ul class="plain-list">
       {feeds.map(({ name, state, last_success_ts: ts }) => (

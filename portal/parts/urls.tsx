@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { acceptCost } from '../cost.ts';
 import { visible } from '../format.ts';
 import { searchPath, urlPath } from '../query.ts';
@@ -7,7 +8,7 @@ import { FOLDED, Table } from './table.tsx';
 export type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
 
 /** URLs with their last status and family. On a phone the status and the time are below the URL. */
-export function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: string }) {
+export function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: ComponentChildren }) {
   return (
     <Table
       most={FOLDED}

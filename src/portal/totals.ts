@@ -28,11 +28,16 @@ type TotalsOptions = {
   /** Another text after each change of the data. */
   changes(): Promise<string>;
   now(): number;
+  /** For durations. */
+  clockMs?(): number;
   onFailure(error: unknown): void;
 };
 
-/** Totals are for people, and four million URLs are read in eight thousand pages. */
-const MIN_AGE_SECONDS = 600;
+/**
+ * Totals are for people, and four million URLs are read in eight thousand pages: counting may take a hundredth of the time, but
+ * numbers older than this are counted again. A new server counts in milliseconds and shows its first import soon.
+ */
+const MIN_AGE_SECONDS = { least: 10, most: 600, perSecondOfCounting: 100 };
 /** Listings expire without a change of the data. */
 const MAX_AGE_SECONDS = 86_400;
 /** Between two pages, so that a count takes little of the time of requests. */
@@ -47,12 +52,24 @@ const NOT_COUNTED: Counted = {
   newestIds: [],
 };
 
-/** Counts what is stored, when it is started and then at most every ten minutes, page by page. */
-export function createTotals({ store, changes, now, onFailure }: TotalsOptions): Totals {
+function minAgeSeconds(tookMs: number): number {
+  const { least, most, perSecondOfCounting } = MIN_AGE_SECONDS;
+  return Math.min(most, Math.max(least, (tookMs / 1_000) * perSecondOfCounting));
+}
+
+/** Counts what is stored, page by page: when it is started, and then the more seldom, the longer it takes. */
+export function createTotals({
+  store,
+  changes,
+  now,
+  clockMs = () => performance.now(),
+  onFailure,
+}: TotalsOptions): Totals {
   const stop = new AbortController();
   let counted = NOT_COUNTED;
   let countedChanges = '';
   let checkedTs = 0;
+  let tookMs = 0;
   let running: Promise<void> | null = null;
 
   async function count(): Promise<void> {
@@ -60,11 +77,13 @@ export function createTotals({ store, changes, now, onFailure }: TotalsOptions):
     const age = now() - (counted.countedTs ?? 0);
     if (version === countedChanges && age < MAX_AGE_SECONDS) return;
     const startedTs = now();
+    const startedMs = clockMs();
     const { urls, online, newest } = await countUrls();
     const listings = await countListings(startedTs);
     const domains = await countDomains();
     counted = { countedTs: startedTs, urls, online, listings, domains, newestIds: newest.map(({ id }) => id) };
     countedChanges = version;
+    tookMs = clockMs() - startedMs;
   }
 
   async function countUrls() {
@@ -118,7 +137,7 @@ export function createTotals({ store, changes, now, onFailure }: TotalsOptions):
     current() {
       const age = now() - checkedTs;
       // A clock that was set back makes the age negative.
-      if (running === null && !stop.signal.aborted && (age >= MIN_AGE_SECONDS || age < 0)) start();
+      if (running === null && !stop.signal.aborted && (age >= minAgeSeconds(tookMs) || age < 0)) start();
       return counted;
     },
     settled: async () => void (await running),

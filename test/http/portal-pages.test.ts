@@ -351,15 +351,22 @@ describe('the first page', () => {
   });
 });
 
-test('totals are counted page by page, and again after ten minutes if data changed', async (t) => {
-  let [now, version, pages] = [NOW, 'a', 0];
+test('totals are counted page by page, and again if data changed, the later, the longer the count took', async (t) => {
+  let [now, version, pages, clockMs, pageMs] = [NOW, 'a', 0, 0, 2_000];
   const store = stubStore({
     countUrls: async (after) => {
       pages++;
+      clockMs += pageMs;
       return { urls: 2, online: 1, newest: [], next: after < 2 ? after + 1 : null };
     },
   });
-  const totals = createTotals({ store, now: () => now, changes: async () => version, onFailure: () => assert.fail() });
+  const totals = createTotals({
+    store,
+    now: () => now,
+    clockMs: () => clockMs,
+    changes: async () => version,
+    onFailure: () => assert.fail(),
+  });
   totals.start();
   t.after(() => totals.close());
   const countedAt = async (seconds: number) => {
@@ -375,7 +382,11 @@ test('totals are counted page by page, and again after ten minutes if data chang
   assert.deepEqual(await countedAt(599), [0, 6, 3, 3]);
   assert.deepEqual(await countedAt(600), [600, 6, 3, 6]);
   assert.deepEqual(await countedAt(1_300), [600, 6, 3, 6], 'nothing changed');
+  pageMs = 1;
   assert.deepEqual(await countedAt(600 + 86_400), [87_000, 6, 3, 9], 'listings expire');
+  version = 'c';
+  assert.deepEqual(await countedAt(87_009), [87_000, 6, 3, 9]);
+  assert.deepEqual(await countedAt(87_010), [87_010, 6, 3, 12], 'a short count');
 });
 
 describe('usage by day', () => {

@@ -55,6 +55,29 @@ test('frame, login and start page', async (t) => {
     }
   });
 
+  await t.test('without data: what to do, and the first import appears by itself', async () => {
+    const { page, open } = await portal.visit();
+    const overview = '**/api/portal/v1/overview';
+    await page.clock.install();
+    await page.route(overview, async (route) => {
+      const json = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...json, totals: { ...json.totals, urls: 0 }, newest: [], feeds: [] } });
+    });
+    await open('/');
+    const links = page.locator('.empty a');
+    assert.deepEqual(await links.allTextContents(), ['Add a feed', 'import a file', 'Add a feed']);
+    await assertAccessible(page);
+    await page.route('**/api/portal/v1/session', async (route) => {
+      await route.fulfill({ json: { ...(await (await route.fetch()).json()), admin: false } });
+    });
+    await open('/');
+    await page.waitForSelector('text=An administrator can add a feed or import a file.');
+    assert.equal(await links.count(), 0);
+    await page.unroute(overview);
+    await page.clock.fastForward(31_000);
+    await page.waitForSelector('section[aria-label="The newest URLs"]');
+  });
+
   await t.test('the hint of the box in the header is whole', async () => {
     for (const width of [360, 800, 1160, 1280]) {
       const { page, open } = await portal.visit({ width });
