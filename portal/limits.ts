@@ -66,16 +66,20 @@ const SHORT_SECONDS = 10;
 
 /** What will happen to a list that costs so many queries; null if nothing stands in the way. */
 export function fitText(cost: number, response: Limits): string | null {
-  const tight = windowsOf(response).find(({ left }) => left < cost);
-  if (tight === undefined) {
+  const small = windowsOf(response).filter(({ left }) => left < cost);
+  const [first] = small.toSorted((a, b) => a.left - b.left);
+  if (first === undefined) {
     const seconds = cost / response.limits.rl_qps;
     if (seconds < SHORT_SECONDS) return null;
     return `It takes about ${spanText(seconds)}: your limit is ${counted(response.limits.rl_qps, 'query', 'queries')} a second.`;
   }
-  const { words, limit, left, seconds } = tight;
+  const { words, limit, left, seconds } = first;
   const start =
     left === 0 ? `Nothing is left ${words}` : `It stops after ${counted(left, 'URL')}: that is what is left ${words}`;
   if (seconds === 0 || limit === 0) return `${start}.`;
-  const rounds = Math.ceil((cost - left) / limit);
-  return `${start}. You can go on when there is room again; all of it takes about ${spanText(rounds * seconds)}.`;
+  const month = small.find((window) => window.seconds === 0);
+  if (month !== undefined)
+    return `${start}. You can go on when there is room again, but ${month.words} has room for only ${numberText(month.left)}.`;
+  const waits = small.map((window) => Math.ceil((cost - window.left) / window.limit) * window.seconds);
+  return `${start}. You can go on when there is room again; all of it takes about ${spanText(Math.max(...waits))}.`;
 }

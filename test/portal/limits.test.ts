@@ -31,7 +31,13 @@ const FITS: { cost: number; response: Limits; text: RegExp | null }[] = [
     response: limits({ rl_qpm: 100 }, { rl_qpm: 50 }),
     text: /after 50 URLs.*this minute.*about 10 minutes\.$/,
   },
-  { cost: 1_000, response: limits({ rl_qph: 500, rl_qpm: 100 }), text: /after 500 URLs.*this hour.*about 1 hour\.$/ },
+  { cost: 1_000, response: limits({ rl_qph: 500, rl_qpm: 100 }), text: /after 100 URLs.*this minute.*about 1 hour\.$/ },
+  { cost: 1_000, response: limits({ rl_qph: 500, rl_qpm: 500 }), text: /after 500 URLs.*this hour.*about 1 hour\.$/ },
+  {
+    cost: 200,
+    response: limits({ qmh: 1_000, rl_qpm: 200 }, { qpm: 806, rl_qpm: 34 }),
+    text: /after 166 URLs: that is what is left this minute\. .*but this month has room for only 194\.$/,
+  },
   {
     cost: 1_000,
     response: limits({ rl_qps: 5 }),
