@@ -30,6 +30,8 @@ export type Bulk = {
   /** The first row without a result. */
   next: number;
   stop: Stop | null;
+  /** The results so far were downloaded. */
+  isSaved: boolean;
   /** What the table shows. Another choice is another object, with a scroll position of its own. */
   view: { filter: Filter };
 };
@@ -79,6 +81,7 @@ export async function readInput(blob: Blob, name: string, owner: string, kind: I
     charged: 0,
     next: 0,
     stop: null,
+    isSaved: false,
     view,
   };
   try {
@@ -96,6 +99,20 @@ export function chooseFilter(filter: Filter): void {
   if (bulk.value !== null) bulk.value = { ...bulk.value, view: { filter } };
 }
 
+/** After a download. */
+export function markSaved({ reading }: Bulk): void {
+  change(reading, { isSaved: true });
+}
+
+/** Somebody who closes or reloads the page would pay for these results again. */
+export const isUnsaved = (current: Bulk | null): boolean =>
+  current !== null && !current.isSaved && (current.phase === 'running' || current.answered > 0);
+
+/** The browser asks before it leaves the page. */
+function askBeforeLeaving(event: Event): void {
+  if (isUnsaved(bulk.value)) event.preventDefault();
+}
+
 export const cancelBulk = (): void => abort.abort();
 
 /** Begins, or goes on with the first URL that has no result. */
@@ -104,7 +121,8 @@ export async function lookUp(): Promise<void> {
   if (started === null || started.phase === 'running') return;
   const { reading } = started;
   abort = new AbortController();
-  change(reading, { phase: 'running', stop: null });
+  addEventListener('beforeunload', askBeforeLeaving); // the same listener is added once
+  change(reading, { phase: 'running', stop: null, isSaved: false });
   const stop = await askAll(started, abort.signal);
   change(reading, { phase: stop === null ? 'done' : 'stopped', stop });
   tightestLimit.value = null;

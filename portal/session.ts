@@ -36,13 +36,25 @@ let owner: string | null = null;
 const otherTabs = new BroadcastChannel('urlwarden-session');
 otherTabs.onmessage = ({ data: sub }: MessageEvent<string | null>) => {
   if (owner === null || owner === sub) void readSession();
-  else location.reload(); // nothing of the other account stays
+  else startAnew();
 };
+
+let isOther = false;
+/** The first listener of the page, so that no other one asks whether unsaved results may be lost. */
+addEventListener('beforeunload', (event) => {
+  if (isOther) event.stopImmediatePropagation();
+});
+
+/** Nothing of the other account stays. */
+function startAnew(): void {
+  isOther = true;
+  location.reload();
+}
 
 async function getSession(): Promise<Session> {
   const found = await get<Session>('/api/portal/v1/session');
   if (isSessionOver.value && owner !== found.sub) {
-    location.reload(); // nothing of the other account stays
+    startAnew();
     return found;
   }
   owner = found.sub;

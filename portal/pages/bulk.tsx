@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { bulkFile } from '../bulk-file.ts';
 import { MAX_ROWS } from '../bulk-read.ts';
-import { type Bulk, bulk, cancelBulk, forgetBulk, incompleteText, lookUp, unanswered } from '../bulk-run.ts';
+import { type Bulk, bulk, cancelBulk, forgetBulk, incompleteText, lookUp, markSaved, unanswered } from '../bulk-run.ts';
 import { counted, numberText } from '../format.ts';
 import { fitText, getLimits, type Limits, leftText } from '../limits.ts';
 import { useLoad } from '../load.ts';
@@ -203,6 +203,7 @@ function Downloads({ current }: { current: Bulk }) {
         what="all results"
         titleOf={() => 'All results, without regard to the filter'}
         linesOf={(format) => bulkFile(format, reading.rows, incompleteText(current))}
+        onSaved={() => markSaved(current)}
       />
     </div>
   );

@@ -8,11 +8,12 @@ type DownloadButtonsProps<Format extends FileFormat> = {
   what: string;
   titleOf(format: Format): string;
   linesOf(format: Format): Iterable<string>;
+  onSaved?(): void;
 };
 
 /** One for each format. */
 export function DownloadButtons<Format extends FileFormat>(props: DownloadButtonsProps<Format>) {
-  const { formats, name, what, titleOf, linesOf } = props;
+  const { formats, name, what, titleOf, linesOf, onSaved } = props;
   return (
     <>
       {formats.map((format) => (
@@ -21,7 +22,10 @@ export function DownloadButtons<Format extends FileFormat>(props: DownloadButton
           type="button"
           class="button"
           title={titleOf(format)}
-          onClick={() => saveFile(name, format, linesOf(format))}
+          onClick={() => {
+            saveFile(name, format, linesOf(format));
+            onSaved?.();
+          }}
         >
           ↓ {format.toUpperCase()}
           <span class="unseen">: download {what}</span>

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { toASCII as tr46 } from 'tr46';
 import { ApiError, LIMIT_REACHED } from '../../portal/api.ts';
 import type { BulkRow } from '../../portal/bulk-read.ts';
-import { filtered, nextBatch, stopOf } from '../../portal/bulk-run.ts';
+import { bulk, filtered, isUnsaved, nextBatch, readInput, stopOf } from '../../portal/bulk-run.ts';
 import { toASCII } from '../../portal/tr46.ts';
 
 const row = (input: string, more: Partial<BulkRow> = {}): BulkRow => ({
@@ -47,6 +47,18 @@ describe('sending a list', () => {
 
   it('defanged URLs are sent in their real form', () => {
     assert.equal(nextBatch([row('hxxp://b[.]example/', { isDefanged: true })], 0).body, 'http://b.example/\n');
+  });
+
+  it('results that were paid for and not saved would be lost with the page', async () => {
+    await readInput(new Blob(['http://a.example/']), '', 'me', null);
+    const read = bulk.value ?? assert.fail();
+    assert.equal(isUnsaved(null), false);
+    assert.equal(isUnsaved(read), false);
+    assert.equal(isUnsaved({ ...read, phase: 'running' }), true);
+    assert.equal(isUnsaved({ ...read, phase: 'stopped' }), false, 'nothing was answered');
+    assert.equal(isUnsaved({ ...read, phase: 'stopped', answered: 1 }), true);
+    assert.equal(isUnsaved({ ...read, phase: 'done', answered: 1 }), true);
+    assert.equal(isUnsaved({ ...read, phase: 'done', answered: 1, isSaved: true }), false);
   });
 
   it('the last line says how it ended', () => {

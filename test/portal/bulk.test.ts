@@ -120,11 +120,14 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     );
     await page.getByRole('button', { name: 'Found 1' }).click();
     assert.equal((await rowTexts(page)).length, 1);
+    const asksBeforeLeaving = () => page.evaluate(`!dispatchEvent(new Event('beforeunload', { cancelable: true }))`);
+    assert.equal(await asksBeforeLeaving(), true);
     const csv = (await downloaded(page, 'CSV')).trimEnd().split('\r\n');
     assert.deepEqual(
       csv.map((line) => line.split(',')[2]),
       ['result', 'found', 'unknown', 'invalid'],
     );
+    assert.equal(await asksBeforeLeaving(), false, 'the results are saved');
     const records = (await downloaded(page, 'NDJSON')).trimEnd().split('\n');
     assert.deepEqual(
       records.map((line) => JSON.parse(line).found),

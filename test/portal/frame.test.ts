@@ -295,13 +295,20 @@ test('frame, login and start page', async (t) => {
     await first.waitForSelector('text=Newest URLs');
     assert.equal(await first.getByText('Your last queries').count(), 0, 'of the other account');
 
-    // Without a logout: the session of the first account was only replaced.
+    // Without a logout: the session of the first account was only replaced. Nobody is asked about its unsaved results.
+    await first.evaluate(`addEventListener('beforeunload', (event) => event.preventDefault())`);
+    let questions = 0;
+    first.on('dialog', (dialog) => {
+      questions++;
+      return dialog.accept();
+    });
     await context.clearCookies();
     const third = await context.newPage();
     await third.goto('/account');
     await fillLogIn(third, DEMO);
     await assertSoon(() => account(first), DEMO.username);
     await first.waitForSelector('header a[href="/admin"]');
+    assert.equal(questions, 0);
   });
 
   await t.test('a script of another version: the page says that it must be loaded again', async () => {
