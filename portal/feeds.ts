@@ -5,6 +5,7 @@ import { mistake } from './api.ts';
 import {
   agoText,
   counted,
+  DAY,
   exactSpanText,
   hasText,
   nowTs,
@@ -96,11 +97,19 @@ export function runBars(runs: readonly FeedRun[]) {
   }));
 }
 
+/** Longer than a feed can wait: its interval is at most 30 days. */
+const NEVER_SECONDS = 90 * DAY;
+
+/** A feed of the demo: its next run is so late that it never comes. */
+export const isNeverFetched = ({ next_run_ts: ts }: Feed, now: number = nowTs()): boolean =>
+  ts !== null && ts - now > NEVER_SECONDS;
+
 /** `in 3 minutes`, `retry in 8 minutes`, `now`. */
 export function nextText(feed: Feed, now: number = nowTs()): string {
   if (feed.running) return 'running now';
   if (feed.next_run_ts === null) return 'when it is resumed';
   if (feed.next_run_ts <= now) return 'due now';
+  if (isNeverFetched(feed, now)) return 'not in the demo';
   const text = agoText(feed.next_run_ts, now);
   return feed.failures > 0 ? `retry ${text}` : text;
 }

@@ -208,8 +208,9 @@ async function listen(parts: ListeningParts, open: OpenParts): Promise<Listening
   // After everything that can fail: its password is shown only once.
   const firstAccount = await ensureFirstAccount(control, settings.demo, now());
   if (parts.newKid !== null) await audit.record('key.add', parts.newKid, {});
-  if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
-  if (settings.demo) await fillDemoControl(control, store, now());
+  if (settings.demo)
+    await fillDemoControl(control, store, now()); // its audit log has the account
+  else if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
   audit.start();
   const version = programVersion();
   const node = { node: parts.node, name: `${hostname()}:${port}`, version };

@@ -1,16 +1,16 @@
-import { DEMO_ACCOUNT } from '../accounts/first-account.ts';
+import { DEMO_ACCOUNT, DEMO_ACCOUNT_DAYS } from '../accounts/first-account.ts';
 import type { Account } from '../accounts/store.ts';
-import { type AuditAction, changesOf, type Fields } from '../audit/entry.ts';
+import { type Actor, type AuditAction, changesOf, type Fields } from '../audit/entry.ts';
 import { dice } from '../core/dice.ts';
 import { detailsText, OPERATOR_SOURCE } from '../core/evidence.ts';
 import { parseKeyNetwork } from '../core/ip/key-network.ts';
 import { daysOfMonth, windowIndex } from '../core/quota.ts';
-import { DATASETS, DEFAULT_TRS } from '../core/tier.ts';
+import { DATASETS, DEFAULT_TRS, OPERATOR_TIER } from '../core/tier.ts';
 import { DAY_SECONDS as DAY } from '../core/time.ts';
 import { demoObservations } from '../ingest/demo.ts';
 import { DEMO_BULK_FIRST, demoBulk } from '../ingest/demo-bulk.ts';
 import { demoEvidence } from '../ingest/demo-evidence.ts';
-import { type DemoRun, demoFeeds } from '../ingest/demo-feeds.ts';
+import { type DemoRun, demoFeeds, demoUpload } from '../ingest/demo-feeds.ts';
 import type { Usage } from '../limits/store.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlLastResponse } from '../urls/schemas.ts';
@@ -82,6 +82,7 @@ async function fillFeeds(control: Control, nowTs: number): Promise<void> {
     const { feed, startedTs } = run.start;
     if (!removed.has(feed) && !stored.get(feed)?.has(startedTs)) await addRun(control, run);
   }
+  if (isFirst) await addRun(control, demoUpload(nowTs));
 }
 
 /** More than a feed of the demo has in the two weeks that are filled. */
@@ -140,6 +141,7 @@ async function setByHand(store: Intelligence, nowTs: number): Promise<void> {
 type DemoChange = [daysAgo: number, action: AuditAction, subject: string, before: Fields, after: Fields];
 
 const CHANGES: DemoChange[] = [
+  [DEMO_ACCOUNT_DAYS, 'account.add', DEMO_ACCOUNT.username, {}, { tier: OPERATOR_TIER }],
   [210, 'account.add', CUSTOMER, {}, { tier: 'developer', enabled: true, admin: false }],
   [181, 'tier.set', PARTNER_TIER, {}, PARTNER_LIMITS],
   [180, 'account.add', FORMER, {}, { tier: PARTNER_TIER, enabled: true, admin: false }],
@@ -156,9 +158,12 @@ const CHANGES: DemoChange[] = [
   [1, 'listing.add', HAND_LISTED, {}, { dataset: 'XBL', botname: 'Mirai', reason: 'scans our honeypots' }],
 ];
 
+const SERVER: Actor = { source: 'server', name: 'server', origin: 'localhost' };
+const DEMO: Actor = { source: 'page', name: DEMO_ACCOUNT.username, origin: '192.0.2.7' };
+
 async function addAudit(control: Control, nowTs: number): Promise<void> {
-  const actor = { source: 'page', name: DEMO_ACCOUNT.username, origin: '192.0.2.7' } as const;
   for (const [daysAgo, action, subject, before, after] of CHANGES) {
+    const actor = subject === DEMO_ACCOUNT.username ? SERVER : DEMO;
     const ts = nowTs - daysAgo * DAY - dice(daysAgo)(DAY / 2);
     await control.addAudit({ ts, actor, action, subject, changes: changesOf(before, after) });
   }

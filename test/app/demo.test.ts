@@ -47,9 +47,25 @@ test('demo data in the stores', async (t) => {
         ['former@example.com', 'partner', false, false],
       ],
     );
-    assert.deepEqual([first.tiers.length, first.feeds.length, first.imports.length], [1, 3, 3 * 14 + 2]);
+    assert.deepEqual([first.tiers.length, first.feeds.length, first.imports.length], [1, 3, 3 * 14 + 2 + 1]);
     assert.ok(first.audit.length > 10 && first.audit.every(({ ts }) => ts < NOW));
   });
+
+  await t.test(
+    'the times agree: an account is older than what it did, imports are newer than the newest URLs',
+    async () => {
+      const added = first.audit.find(
+        ({ action, subject }) => action === 'account.add' && subject === DEMO_ACCOUNT.username,
+      );
+      const account = first.accounts.find(({ username }) => username === DEMO_ACCOUNT.username);
+      const oldestTs = Math.min(...first.audit.map(({ ts }) => ts));
+      assert.deepEqual([added?.ts, added?.actor], [oldestTs, 'server']);
+      assert.ok(account !== undefined && account.createdTs < NOW - 210 * DAY);
+      const { newest } = await store.countUrls(0);
+      const { newestEventTs } = await control.freshness();
+      assert.ok((newestEventTs ?? 0) > Math.max(...newest.map(({ ts }) => ts)));
+    },
+  );
 
   await t.test('a second start changes nothing', async () => {
     await start(NOW);

@@ -36,7 +36,10 @@ test('page of feeds', async (t) => {
     await page.waitForSelector('h2:text-is("Failing or late: 2 feeds")');
     const failing = cards.find((text) => text.startsWith('failing')) ?? '';
     assert.match(failing, /demo-failing.*No success since .*None of the 31 rows.*rejected rows/);
-    assert.match(cards.find((text) => text.startsWith('late')) ?? '', /for 5 days.*responded with 503.*by itself/);
+    assert.match(
+      cards.find((text) => text.startsWith('late')) ?? '',
+      /for 5 days.*responded with 503.*by itself.*of the demo/,
+    );
     assert.equal(await rowOf(page, 'demo-urls').locator('.bars .bar').count(), 14);
     await page.click('text=Show the rejected rows');
     await page.waitForSelector('h1:has-text("Import ")');

@@ -118,6 +118,7 @@ test('states of a feed in words', () => {
   assert.equal(nextText(FEED, NOW), 'in 8 minutes');
   assert.equal(nextText({ ...FEED, failures: 2 }, NOW), 'retry in 8 minutes');
   assert.equal(nextText({ ...FEED, next_run_ts: NOW }, NOW), 'due now');
+  assert.equal(nextText({ ...FEED, failures: 2, next_run_ts: NOW + 365 * 24 * HOUR }, NOW), 'not in the demo');
   assert.equal(nextText({ ...FEED, running: true }, NOW), 'running now');
   assert.equal(nextText({ ...FEED, next_run_ts: null }, NOW), 'when it is resumed');
   const unhealthy = { ...FEED, last_success_ts: NOW - 5 * 24 * HOUR, failures: 5 };

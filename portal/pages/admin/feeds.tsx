@@ -14,6 +14,7 @@ import {
   importsOfPath,
   intervalOptions,
   isBusy,
+  isNeverFetched,
   lastRun,
   nextText,
   readChange,
@@ -112,6 +113,7 @@ function IllFeed({ feed }: { feed: Feed }) {
           </p>
           {feed.last_error !== null && <p class="said">{visible(withoutCommands(feed.last_error))}</p>}
           <p>{adviceText(feed)}</p>
+          {isNeverFetched(feed) && <p class="dim">A feed of the demo: this server does not fetch it.</p>}
         </div>
         <a class="button" href={hasRejects ? importPath(run.id) : importsOfPath(feed.name)}>
           {hasRejects ? 'Show the rejected rows' : 'Show its imports'}
