@@ -104,9 +104,13 @@ async function errorOf(response: Response): Promise<ApiError> {
 /** `"rl_qps";r=4;t=1` */
 const RATE_LIMIT = /^"([^"]+)";r=(\d+);t=(\d+)/;
 
-function noteLimit(header: string | null): void {
+/** Limits of one second: they have room again before anybody has read it. */
+const SHORT_LIMITS = new Set(['rl_qps', 'calls']);
+
+export function noteLimit(header: string | null): void {
   const [, name, left, resets] = RATE_LIMIT.exec(header ?? '') ?? [];
-  if (name !== undefined) tightestLimit.value = { name, left: Number(left), resetsInSeconds: Number(resets) };
+  if (name !== undefined && !SHORT_LIMITS.has(name))
+    tightestLimit.value = { name, left: Number(left), resetsInSeconds: Number(resets) };
 }
 
 /** A stream waits for the page after this time: a fast server must not keep it from being drawn. */

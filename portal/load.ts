@@ -24,7 +24,7 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
     const abort = new AbortController();
     if (shownKey.current !== key) setLoaded(LOADING);
     shownKey.current = key;
-    load(abort.signal).then(
+    withRetry(load, abort.signal).then(
       (data) => abort.signal.aborted || setLoaded({ state: 'done', data, error: null }),
       (thrown) => {
         if (abort.signal.aborted) return;
@@ -42,6 +42,22 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
   }, [isSessionOver.value, loaded.error]);
   const current = shownKey.current === key ? loaded : LOADING;
   return { ...current, reload };
+}
+
+/** Nobody has to press a button after such a short wait. */
+const SHORT_WAIT_SECONDS = 2;
+
+/** Tries once more if a limit is reached that has room again at once, such as that of one second. */
+export async function withRetry<T>(load: (abort: AbortSignal) => Promise<T>, abort: AbortSignal): Promise<T> {
+  try {
+    return await load(abort);
+  } catch (error) {
+    const seconds = error instanceof ApiError && error.status === LIMIT_REACHED ? error.retryAfterSeconds : null;
+    if (seconds === null || seconds > SHORT_WAIT_SECONDS) throw error;
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    abort.throwIfAborted();
+    return load(abort);
+  }
 }
 
 /** The response to a request that is its address alone. */

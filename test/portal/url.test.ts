@@ -181,10 +181,10 @@ test('page of a URL', async (t) => {
 
   await t.test('a reached limit counts down', async () => {
     const { page, open } = await portal.visit();
-    const message = 'The limit rl_qpm is reached (100 per minute); try again in 2 s, at 2026-11-17T10:00:00Z';
+    const message = 'The limit rl_qpm is reached (100 per minute); try again in 3 s, at 2026-11-17T10:00:00Z';
     const body = { code: 429, message };
     await page.route('**/api/portal/v1/url', (route) =>
-      route.fulfill({ status: 429, headers: { 'retry-after': '2', ratelimit: '"rl_qpm";r=0;t=2' }, json: body }),
+      route.fulfill({ status: 429, headers: { 'retry-after': '3', ratelimit: '"rl_qpm";r=0;t=3' }, json: body }),
     );
     await open(KNOWN);
     await page.waitForSelector('text=Limit reached');
