@@ -65,6 +65,7 @@ export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; t
       setChosen((chosen + step + suggestions.length) % suggestions.length);
     } else if (event.key === 'Escape') {
       setOpen(false);
+      setChosen(0); // Enter follows what is seen
     }
   }
 

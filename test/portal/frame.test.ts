@@ -138,6 +138,9 @@ test('frame, login and start page', async (t) => {
       'with the colours of the system',
     );
     await page.emulateMedia({ forcedColors: 'none' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowDown'); // Escape has dropped the choice: this is the second one again
+    await assertSoon(() => page.textContent('[aria-selected=true] .suggestion-kind'), 'URLs on the host');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/search?host=files.example.com');
     await page.waitForSelector('#main:focus'); // not the box, in which the next key would be a text
