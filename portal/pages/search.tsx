@@ -1,8 +1,8 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { acceptCost, takeAccepted } from '../cost.ts';
 import { counted, nowTs, numberText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
-import { Ago, Card, Cost, Loading, Problem } from '../parts/basics.tsx';
+import { Ago, Card, Cost, isFocusFree, Loading, Problem } from '../parts/basics.tsx';
 import { DownloadButtons } from '../parts/download-buttons.tsx';
 import { SearchForm } from '../parts/search-form.tsx';
 import { SearchResult } from '../parts/search-result.tsx';
@@ -170,8 +170,13 @@ function Progress({ current, cost, again }: { current: Run; cost: number; again(
   const { end, store, startedTs } = current;
   const counts = `${counted(store.rows.length, 'URL')} from ${counted(store.factCount(), 'fact')}`;
   const incomplete = incompleteText(current);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // The button that stopped it is gone.
+    if (end !== null && isFocusFree()) section.current?.focus({ preventScroll: true });
+  }, [end === null]);
   return (
-    <section class="card search-progress">
+    <section ref={section} class="card search-progress" tabIndex={-1}>
       <div class="page-head">
         <p class="verdict">
           {end === null && <span class="busy-dot" aria-hidden="true" />}

@@ -288,6 +288,7 @@ const PARTS: Record<string, Part> = {
     await feed(page, `${line(3).slice(20)}\n`);
     await page.getByText('3 URLs from 4 facts').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
+    await page.waitForSelector('section.search-progress:focus');
     await page.getByText('Incomplete: it was stopped after 4 facts.').waitFor();
     assert.equal(await page.evaluate('window.wasAborted'), true);
     await assertSoon(async () => (await shownUrls(page)).length, 3);
