@@ -29,14 +29,18 @@ export const KIND_NAMES: Record<Suggestion['kind'], string> = {
 };
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
-const ASN = /^asn? ?(\d{1,10})$/i;
+const ASN = /^(?:asn? ?)?(\d{1,10})$/i;
 const SHA256 = /^[0-9a-f]{64}$/i;
 /** MD5, SHA-1 and SHA-512. */
 const OTHER_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/i;
 /** Labels separated by dots, letters of any script; the last one is no number. */
 const HOST =
   /^(?=.{1,253}$)(?:[\p{L}\p{N}_](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}_])?\.)+(?!\d+\.?$)[\p{L}\p{N}\p{M}-]{2,63}\.?$/u;
-const FAMILY = /^[\p{L}\p{N}][\p{L}\p{N} ._+-]{0,127}$/u;
+const FAMILY = /^(?=.*\p{L})[\p{L}\p{N}][\p{L}\p{N} ._+-]{0,127}$/u;
+/** `1.2.3`, `999.1.1.1` */
+const BROKEN_ADDRESS = /^[\d.]*\.[\d.]*$/;
+/** `user@evil.example` */
+const MAIL_DOMAIN = /^[^\s@/:]+@([^\s@/]+)$/;
 
 /**
  * The best suggestion first; empty for a text that means nothing to us. A text that is valid keeps its meaning, and what it has
@@ -82,6 +86,9 @@ function readExact(text: string): Suggestion[] {
   const asn = ASN.exec(text)?.[1];
   if (asn !== undefined) return [searchSuggestion('asn', asn, `AS${asn}`)];
   if (SHA256.test(text)) return [searchSuggestion('sha256', text.toLowerCase())];
+  const mailDomain = MAIL_DOMAIN.exec(host)?.[1];
+  if (mailDomain !== undefined && HOST.test(mailDomain))
+    return hostSuggestions(mailDomain.toLowerCase()).filter(({ kind }) => kind !== 'family');
   if (HOST.test(host)) return hostSuggestions(host.toLowerCase().replace(/\.$/, '')); // logs of name servers have the dot
   const hasSlashes = text.startsWith('//'); // a page of either scheme can link to it
   const bare = refangSchemeless(hasSlashes ? text.slice(2) : text);
@@ -104,6 +111,8 @@ export function hostAddress(host: string): string | null {
 
 /** What to say about a text that means nothing to us. */
 export function refusalText(input: string): string {
+  if (BROKEN_ADDRESS.test(refangHost(input.trim())))
+    return 'This is not a complete address. One looks like 203.0.113.7.';
   return OTHER_HASH.test(input.trim())
     ? 'Files are looked up by their SHA-256, which has 64 digits. This is another hash.'
     : 'This is none of the things that can be looked up.';

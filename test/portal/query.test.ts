@@ -41,7 +41,11 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['a'.repeat(64), `/search?sha256=${'a'.repeat(64)}`],
   ['Mirai', '/search?malware_family=Mirai'],
   ['Agent Tesla', '/search?malware_family=Agent%20Tesla'],
-  ['999.1.1.1', '/search?malware_family=999.1.1.1'],
+  ['999.1.1.1', null],
+  ['198.51.100', null],
+  ['64500', '/search?asn=64500'],
+  ['7ev3n', '/search?malware_family=7ev3n'],
+  ['user@Evil[.]example', '/domain/evil.example'],
   ['GET http://203.0.113.7/bin.sh', urlPath('http://203.0.113.7/bin.sh')],
   ['URL: hxxp://203[.]0[.]113[.]7/bin.sh', urlPath('http://203.0.113.7/bin.sh')],
   ['<http://203.0.113.7/bin.sh>,', urlPath('http://203.0.113.7/bin.sh')],
@@ -81,6 +85,8 @@ test('the box recognizes what was typed', () => {
 test('a hash of another kind is no family, and the reason is said', () => {
   assert.match(refusalText(' d41d8cd98f00b204e9800998ecf8427e'), /SHA-256/);
   assert.match(refusalText('?!'), /none of the things/);
+  for (const text of ['999.1.1.1', ' 198.51.100', '1[.]2[.]3'])
+    assert.match(refusalText(text), /not a complete address/);
 });
 
 /** What is valid keeps its meaning; the second suggestion is another meaning. */
