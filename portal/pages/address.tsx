@@ -21,10 +21,17 @@ import { Ago, Badge, Card, Cost, Empty, Facts } from '../parts/basics.tsx';
 import { capitalized, Folded, Head, HostLink, Lookup, NetworkName, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
 import { AllUrls, Family, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchAllPath } from '../query.ts';
+import { addressPath, domainPath, hasPage, hostAddress, networkPath, networkTarget, searchAllPath } from '../query.ts';
 
 export function AddressPage({ values }: PageProps) {
   const ip = refangHost(values.ip ?? '');
+  if (hostAddress(ip) === null)
+    return (
+      <>
+        <h1 class="mono">{visible(ip)}</h1>
+        <Empty>This is no address. An address looks like 203.0.113.7 or 2001:db8::1.</Empty>
+      </>
+    );
   return <Address key={ip} text={ip} path={addressPath(ip)} endpoint={`address/${encodeURIComponent(ip)}`} />;
 }
 
@@ -274,7 +281,7 @@ function Where({ report }: { report: AddressPageResponse }) {
       <Card title="Facts">
         <Facts
           facts={{
-            Network: <NetworkName asn={asn} network={network} />,
+            Network: asn === null ? <span class="dim">unknown</span> : <NetworkName asn={asn} network={network} />,
             'First address': cidr === ip ? null : <NetworkLink cidr={ip} />,
             'Live listings': all(live, report.listings_truncated),
             'Past listings': all(listings.length - live, report.listings_truncated),

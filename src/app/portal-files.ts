@@ -17,11 +17,11 @@ const INDEX = 'index.html';
 
 const ADMIN_PAGES = ['accounts', 'tiers', 'feeds', 'imports', 'lists', 'keys', 'audit', 'health'];
 
-/** Every path that returns HTML. `address`, `network` and `lists` have only texts that can be one: any other is a JSON 404. */
+/** Every path that returns HTML. `network` and `lists` have only texts that can be one: any other is a JSON 404. */
 const PAGES: { path: string; isValid?: Record<string, Parameter['isValid']> }[] = [
   { path: '/' },
   { path: '/url' },
-  { path: '/address/:ip', isValid: { ip: (text) => parseIp(text) !== null } },
+  { path: '/address/:ip' },
   {
     path: '/network/:ip/:mask',
     isValid: { ip: (text) => parseIp(text) !== null, mask: (text) => /^\d{1,3}$/.test(text) },

@@ -11,6 +11,7 @@ const PAGES = [
   '/url?u=http://203.0.113.7/',
   '/address/203.0.113.7',
   '/address/2001:db8::1',
+  '/address/999.1.1.1',
   '/network/198.51.100.0/24',
   '/domain/example.com',
   '/search?host=example.com',
@@ -25,7 +26,7 @@ const PAGES = [
 
 const JSON_PATHS = [
   '/nothing',
-  '/address/x',
+  '/address/203.0.113.7/x',
   '/network/203.0.113.0/x',
   '/lists/Urls.txt',
   '/admin/nothing',

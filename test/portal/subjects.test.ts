@@ -97,6 +97,8 @@ async function network(portal: Portal): Promise<void> {
   assert.ok((await mainText(page)).includes('too wide for a page'));
   await open('/network/203.0.113.0/99');
   assert.ok((await mainText(page)).includes('This is no network'));
+  await open('/address/999.1.1.1');
+  assert.ok((await mainText(page)).includes('This is no address'));
   assert.deepEqual(messages, []);
 }
 
