@@ -76,16 +76,16 @@ export async function readSession(): Promise<void> {
 
 /** Throws an ApiError. A browser that dropped the cookie is noticed at once: the next request has no session. */
 export async function logIn(username: string, password: string): Promise<void> {
-  await post<Session>('/api/portal/v1/login', { username, password }).catch(refused());
+  await post<Session>('/api/portal/v1/login', { username, password }).catch(refused('Username or password is wrong.'));
   otherTabs.postMessage((await getSession().catch(refused(COOKIE_DROPPED))).sub);
 }
 
 /** 401 would mean that a session is over. */
 const refused =
-  (words?: string) =>
+  (words: string) =>
   (error: unknown): never => {
     if (!(error instanceof ApiError) || error.status !== UNAUTHORIZED) throw error;
-    throw new ApiError(BAD_REQUEST, words ?? error.message);
+    throw new ApiError(BAD_REQUEST, words);
   };
 
 const COOKIE_DROPPED =

@@ -62,7 +62,7 @@ function NotForYou({ username }: { username: string }) {
       <h1>Only for administrators</h1>
       <p>
         You are logged in as {visible(username)}, which is not an administrator: the server responds with 403 to this
-        account. Another administrator can give you the role under Admin, Accounts, or with{' '}
+        account. An administrator can give you the role under Admin, Accounts, or with{' '}
         <code>urlwarden account set NAME --admin yes</code>.
       </p>
       <p>

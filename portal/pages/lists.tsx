@@ -40,7 +40,7 @@ export function ListsPage({ values, query }: PageProps) {
   return (
     <>
       <p>
-        <a href="/lists">All lists</a>
+        <a href="/lists">← All lists</a>
       </p>
       <Show loaded={loaded}>
         {({ items }) => {

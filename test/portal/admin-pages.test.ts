@@ -60,6 +60,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     const { page, open, messages } = await portal.visit();
     await open('/admin/tiers');
     await page.click('text=Add a tier');
+    assert.equal(await page.locator('dialog small:text-is("Empty: no limit")').count(), 4); // the limit and its three rates
     await page.fill('dialog input[name=name]', 'standard');
     await page.fill('dialog input[name=qmh]', '5,000');
     await page.waitForSelector('dialog small:text-is("Empty: 664")');

@@ -19,7 +19,7 @@ test('frame, login and start page', async (t) => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
-    assert.match((await page.textContent('[role=alert]')) ?? '', /Authentication failed/);
+    assert.match((await page.textContent('[role=alert]')) ?? '', /Username or password is wrong\./);
     const session = '**/api/portal/v1/session';
     await page.route(session, (route) => route.fulfill({ status: 401, json: { message: 'no' } }));
     await page.fill('input[name=password]', DEMO.password);
@@ -259,7 +259,7 @@ test('frame, login and start page', async (t) => {
       await assertAccessible(page);
       await page.keyboard.press('Escape');
       await fillLogIn(page, { ...DEMO, password: 'wrong' });
-      await page.waitForSelector('.login [role=alert]:has-text("Authentication failed")');
+      await page.waitForSelector('.login [role=alert]:has-text("Username or password is wrong")');
       await fillLogIn(page, DEMO);
       await page.waitForSelector('dialog [role=alert]:has-text("You are logged in again.")');
       await page.waitForSelector('dialog input[name=username]:focus');

@@ -60,7 +60,7 @@ function AllImports({ feed }: { feed: string | null }) {
         </Card>
       ) : (
         <p>
-          <a href="/admin/imports">All imports</a>
+          <a href="/admin/imports">← All imports</a>
         </p>
       )}
       <Card title={feed === null ? 'The newest imports' : 'Its newest imports'}>
@@ -126,7 +126,7 @@ function OneImport({ id }: { id: string }) {
   return (
     <>
       <p>
-        <a href="/admin/imports">All imports</a>
+        <a href="/admin/imports">← All imports</a>
       </p>
       <h1>Import {visible(id)}</h1>
       <Show loaded={loaded}>{(one) => <ImportCards one={one} />}</Show>

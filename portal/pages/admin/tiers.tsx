@@ -184,7 +184,7 @@ function TierFields({ tier }: { tier: TierItem | null }) {
               name={key}
               // A rate that follows from the limit is left empty, so that it follows a new limit as well.
               value={tier === null || tier[key] === saved?.[key] ? '' : String(tier[key])}
-              hint={`Empty: ${numberText(derived[key])}`}
+              hint={`Empty: ${hardOf(hard) >= NO_LIMIT ? 'no limit' : numberText(derived[key])}`}
             />
           ))}
         </div>
