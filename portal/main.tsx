@@ -116,7 +116,13 @@ function content(page: Page | undefined, props: PageProps) {
   if (page === undefined) return <h1>This page does not exist</h1>;
   const Component = page.component;
   if (page.isOpen) return <Component {...props} />;
-  if (sessionProblem.value) return <Problem error={sessionProblem.value} retry={readSession} />;
+  if (sessionProblem.value)
+    return (
+      <>
+        <h1>Urlwarden</h1>
+        <Problem error={sessionProblem.value} retry={readSession} />
+      </>
+    );
   if (session.value === undefined) return <Loading />;
   return session.value === null ? <LogIn /> : <Component {...props} />;
 }

@@ -147,10 +147,11 @@ const PROBLEM_TITLES: Record<number, string> = {
 /** Why something could not be loaded, and what to do. */
 export function Problem({ error, retry, again }: { error: ApiError; retry?: () => void; again?: string }) {
   if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} again={again ?? 'Ask again'} />;
-  const text = error.status === UNAUTHORIZED ? 'You are logged in again.' : error.message;
+  const title = PROBLEM_TITLES[error.status] ?? 'That did not work';
+  const text = error.status === UNAUTHORIZED ? 'You are logged in again.' : error.message.replace(`${title}. `, '');
   return (
     <div class="problem" role="alert">
-      <strong>{PROBLEM_TITLES[error.status] ?? 'That did not work'}</strong>
+      <strong>{title}</strong>
       {text.split('\n').map((line) => (
         <p key={line}>{visible(line)}</p>
       ))}

@@ -1,13 +1,15 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { isSessionOver } from '../api.ts';
-import { endSession, logIn, logOut } from '../session.ts';
+import { endSession, logIn, logOut, session } from '../session.ts';
 import { useAct } from './basics.tsx';
 import { Field, Form } from './forms.tsx';
 
 /** Shown in place of any page that needs an account. The address, and so what is looked up, stays as it is. */
 export function LogIn() {
   const box = useRef<HTMLElement>(null);
-  useEffect(() => box.current?.querySelector('input')?.focus(), []);
+  const known = session.value?.username; // their session is over
+  const first = known === undefined ? 'input' : 'input[type=password]';
+  useEffect(() => box.current?.querySelector<HTMLInputElement>(first)?.focus(), []);
   const isSafe = window.isSecureContext;
   return (
     <section class="card login" ref={box}>
@@ -24,7 +26,7 @@ export function LogIn() {
         </p>
       )}
       <Form submit="Log in" onSubmit={({ username = '', password = '' }) => logIn(username, password)}>
-        <Field label="Username" name="username" isRequired autoComplete="username" />
+        <Field label="Username" name="username" value={known ?? ''} isRequired autoComplete="username" />
         <Field label="Password" name="password" type="password" isRequired autoComplete="current-password" />
       </Form>
     </section>

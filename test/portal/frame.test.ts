@@ -177,9 +177,18 @@ test('frame, login and start page', async (t) => {
     await context.clearCookies();
     await page.click('a[href="/"]');
     await page.waitForSelector('text=Your session is over');
+    await page.waitForSelector('input[name=password]:focus');
+    assert.equal(await page.inputValue('input[name=username]'), DEMO.username);
     await fillLogIn(page, DEMO);
     await page.waitForSelector('text=Newest URLs');
     await page.waitForSelector('main:focus');
+    await page.route('**/api/portal/v1/session', (route) => route.abort());
+    await page.reload();
+    await page.waitForSelector('.problem');
+    assert.equal(await page.textContent('h1'), 'Urlwarden');
+    const said = (await page.textContent('main')) ?? '';
+    assert.equal(said.split('The server does not answer').length, 2, 'it is said once');
+    await page.unroute('**/api/portal/v1/session');
     await page.route('**/api/portal/v1/overview', (route) => route.abort());
     await page.reload();
     await page.waitForSelector('text=The server does not answer');
