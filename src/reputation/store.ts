@@ -180,13 +180,19 @@ export type ReputationStore = {
   putSources(sources: readonly Source[]): Promise<void>;
   /** By id, without that of URLs. At most a thousand feeds and names of imports. */
   sourceNames(): Promise<Map<number, string>>;
-  /** Unknown sources are added with the default trust. Each call is one transaction. */
+  /**
+   * Unknown sources are added with the default trust. Each call is one transaction. Entries of lists, and ranks, are left out
+   * if the list of their source was finished with a newer version.
+   */
   applyListings(evidence: readonly ListingEvidence[]): Promise<number>;
   applyDomains(evidence: readonly DomainEvidence[], facts: readonly DomainFact[]): Promise<number>;
   applyLists(entries: readonly ListEntry[]): Promise<number>;
   /** To be called after the new version of the list of `source` was applied and before it is finished. */
   listEffect(source: string, ts: number): Promise<ListEffect>;
-  /** Deletes entries of the list of `source` that are older than `ts`: its new version does not have them. */
+  /**
+   * To be called when the version of `ts` was applied. Deletes the entries of the list of `source` that are older than its newest
+   * version: that does not have them.
+   */
   finishList(source: string, ts: number): Promise<number>;
 
   // SQLite returns the result itself: a promise would cost as much as half the lookup.

@@ -22,7 +22,7 @@ const NAME = `substr('aBzZä_-.ß€', 1 + i % 10, 1) || char(65 + i % 58) || i`
 
 /** The tables of reputation, and how row number i is made. */
 const TABLES: Record<string, string> = {
-  sources: `i, ${NAME}, i % 901, iif(i % 2, 86400 * i, null), iif(i % 3, 3600, null)`,
+  sources: `i, ${NAME}, i % 901, iif(i % 2, 86400 * i, null), iif(i % 3, 3600, null), iif(i % 4, 1700000000 + i, null)`,
   episodes: `${IP}, i % 129, i % 4, i, i % 7, i % 65536 - 1, 1700000000 + i, 4000000000 + i, iif(i % 2, '', '{"helo":"a\\tb"}')`,
   listing_blocks: `${IP}, i % 129, i % 128`,
   listing_removals: `${IP}, i % 129, i % 4, i % 3, 1700000000 + i, 4000000000 + i, ${NAME}`,

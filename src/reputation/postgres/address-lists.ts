@@ -129,10 +129,15 @@ async function putRemovals(session: Session, rows: readonly RemovalRow[]): Promi
   });
 }
 
+/** The condition of an entry: the list of its source was not finished with a newer version. */
+export const isOfNewestVersion = (entry: string): string =>
+  `not exists (select 1 from sources s where s.id = ${entry}.source_id and s.list_ts > ${entry}.ts)`;
+
 const PUT_NETWORKS = `
   insert into network_lists (kind, ip, prefix, source_id, ts, reason)
   select * from unnest($1::smallint[], $2::bytea[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[])
     as n (kind, ip, prefix, source_id, ts, reason)
+  where ${isOfNewestVersion('n')}
   order by n.kind, n.ip, n.prefix, n.source_id
   on conflict (kind, ip, prefix, source_id) do update set ts = excluded.ts, reason = excluded.reason
   where (excluded.ts, excluded.reason collate "C") > (network_lists.ts, network_lists.reason collate "C")`;
@@ -140,6 +145,7 @@ const PUT_NETWORKS = `
 const PUT_NAMES = `
   insert into name_lists (name, kind, source_id, ts)
   select * from unnest($1::text[], $2::smallint[], $3::bigint[], $4::bigint[]) as n (name, kind, source_id, ts)
+  where ${isOfNewestVersion('n')}
   order by n.name collate "C", n.kind, n.source_id
   on conflict (name, kind, source_id) do update set ts = excluded.ts, rank = null where excluded.ts > name_lists.ts`;
 
@@ -174,7 +180,10 @@ const LIST_EFFECT = `
 /** Entries deleted in one transaction: a popularity list has a million names. */
 const CHUNK_ROWS = 5_000;
 
-const SOURCE_ID = 'select id from sources where name = $1';
+const LIST_TIME = 'select id, coalesce(list_ts, 0) from sources where name = $1';
+
+// In a transaction of its own, before old entries are deleted.
+const PUT_LIST_TIME = 'update sources set list_ts = $2 where id = $1 and (list_ts is null or list_ts < $2)';
 
 // Locked in order of key, as `PUT_NETWORKS` does.
 const LOCK_OLD_NETWORKS = `
@@ -192,12 +201,16 @@ const DELETE_NAMES = `
   where n.name = old.name and n.kind = old.kind and n.source_id = $1`;
 
 async function finishList(db: Database, source: string, ts: number): Promise<number> {
-  const id = (await db.query<[number]>(SOURCE_ID, [source]))[0]?.[0];
-  if (id === undefined) return 0;
-  let deleted = await db.transaction((session) => changeLists(session, () => deleteNetworks(session, id, ts)));
+  const [found] = await db.query<[id: number, ts: number]>(LIST_TIME, [source]);
+  if (found === undefined) return 0;
+  const [id, finishedTs] = found;
+  // Also for an older version: it may have added entries while the newer one was finished.
+  const newestTs = Math.max(ts, finishedTs);
+  if (ts > finishedTs) await db.transaction((session) => session.run(PUT_LIST_TIME, [id, ts]));
+  let deleted = await db.transaction((session) => changeLists(session, () => deleteNetworks(session, id, newestTs)));
   for (let inChunk = CHUNK_ROWS; inChunk === CHUNK_ROWS; deleted += inChunk) {
     inChunk = await db.transaction(async (session) => {
-      const old = await session.query<[name: string, kind: number]>(LOCK_OLD_NAMES, [id, ts]);
+      const old = await session.query<[name: string, kind: number]>(LOCK_OLD_NAMES, [id, newestTs]);
       if (old.length === 0) return 0;
       const [gone] = await Promise.all([
         session.run(DELETE_NAMES, [id, ...columns(2, old, (row) => [...row])]),

@@ -4,6 +4,7 @@ import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
 import { columns, runRows } from '../../database/postgres/parameters.ts';
 import { type FactRows, mergeWhois, type WhoisRow } from '../domain-rules.ts';
+import { isOfNewestVersion } from './address-lists.ts';
 import { idOf, type TextIds, type WithIds } from './domain-evidence.ts';
 
 export function whoisWithIds(row: WhoisRow, ids: TextIds): WithIds<WhoisRow> {
@@ -96,6 +97,7 @@ const PUT_RANKS = `
   insert into name_lists as l (name, kind, source_id, rank, ts)
   select t.name, ${NAME_LIST_KINDS.indexOf('popular')}, t.source_id, t.rank, t.ts
   from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) as t (name, source_id, rank, ts)
+  where ${isOfNewestVersion('t')}
   order by t.name collate "C", t.source_id
   on conflict (name, kind, source_id) do update set rank = excluded.rank, ts = excluded.ts
   where excluded.ts > l.ts or excluded.ts = l.ts and (l.rank is null or excluded.rank < l.rank)

@@ -92,14 +92,20 @@ type RemovedKeyRow = [source: string, family: string | null, port: number];
 const REMOVE_ALLOWED = `
   delete from network_lists where kind = ${NETWORK_LIST_KINDS.indexOf('allow')} and ip = ? and prefix = ?`;
 
+/** The condition of an entry: the list of its source was not finished with a newer version. */
+export const isOfNewestVersion = (sourceId: string, ts: string): string =>
+  `not exists (select 1 from sources where id = ${sourceId} and list_ts > ${ts})`;
+
 // As in `toListRows`, the newest entry wins, then the greater reason.
 const PUT_NETWORK = `
-  insert into network_lists (kind, ip, prefix, source_id, ts, reason) values (?, ?, ?, ?, ?, ?)
+  insert into network_lists (kind, ip, prefix, source_id, ts, reason)
+  select ?1, ?2, ?3, ?4, ?5, ?6 where ${isOfNewestVersion('?4', '?5')}
   on conflict do update set ts = excluded.ts, reason = excluded.reason
   where (excluded.ts, excluded.reason) > (ts, reason)`;
 
 const PUT_NAME = `
-  insert into name_lists (name, kind, source_id, rank, ts) values (?, ?, ?, null, ?)
+  insert into name_lists (name, kind, source_id, rank, ts)
+  select ?1, ?2, ?3, null, ?4 where ${isOfNewestVersion('?3', '?4')}
   on conflict do update set ts = excluded.ts, rank = null where excluded.ts > ts`;
 
 const LIST_EFFECT = `
@@ -112,7 +118,9 @@ const LIST_EFFECT = `
 /** Entries deleted in one transaction: a popularity list has a million names. */
 const CHUNK_ROWS = 5_000;
 
-const SOURCE_ID = 'select id from sources where name = ?';
+const LIST_TIME = 'select id, coalesce(list_ts, 0) from sources where name = ?';
+
+const PUT_LIST_TIME = 'update sources set list_ts = ? where id = ?';
 
 const DELETE_NETWORKS = 'delete from network_lists where source_id = ? and ts < ?';
 
@@ -127,7 +135,8 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
   const removeAllowed = db.prepare(REMOVE_ALLOWED);
   const putNetwork = db.prepare(PUT_NETWORK);
   const putName = db.prepare(PUT_NAME);
-  const sourceId = db.prepare<[number]>(SOURCE_ID);
+  const listTime = db.prepare<[id: number, ts: number]>(LIST_TIME);
+  const putListTime = db.prepare(PUT_LIST_TIME);
   const listEffect = db.prepare<[entries: number, missing: number]>(LIST_EFFECT);
   const deleteNetworks = db.prepare(DELETE_NETWORKS);
   const deleteNames = db.prepare(DELETE_NAMES);
@@ -177,11 +186,16 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
     },
 
     finishList(source: string, ts: number): number {
-      const id = sourceId.get(source)?.[0];
-      if (id === undefined) return 0;
-      let deleted = transaction(() => change(() => deleteNetworks.run(id, ts)));
+      const found = listTime.get(source);
+      if (found === undefined) return 0;
+      const [id, finishedTs] = found;
+      const newestTs = Math.max(ts, finishedTs);
+      let deleted = transaction(() => {
+        if (ts > finishedTs) putListTime.run(ts, id);
+        return change(() => deleteNetworks.run(id, newestTs));
+      });
       for (let inChunk = CHUNK_ROWS; inChunk === CHUNK_ROWS; deleted += inChunk) {
-        inChunk = transaction(() => deleteNames.run(id, ts));
+        inChunk = transaction(() => deleteNames.run(id, newestTs));
       }
       return deleted;
     },

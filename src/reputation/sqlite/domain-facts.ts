@@ -3,6 +3,7 @@ import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import type { WhoisExportRow } from '../domain-export.ts';
 import { type FactRows, mergeWhois, type WhoisRow } from '../domain-rules.ts';
+import { isOfNewestVersion } from './address-lists.ts';
 
 const POPULAR = NAME_LIST_KINDS.indexOf('popular');
 /** The origin of addresses that facts give. */
@@ -21,7 +22,8 @@ const PUT_WHOIS = 'insert or replace into domain_whois values (?, ?, ?, ?, ?)';
 
 // As `mergeRank`.
 const PUT_RANK = `
-  insert into name_lists (name, kind, source_id, rank, ts) values (?, ${POPULAR}, ?, ?, ?)
+  insert into name_lists (name, kind, source_id, rank, ts)
+  select ?1, ${POPULAR}, ?2, ?3, ?4 where ${isOfNewestVersion('?2', '?4')}
   on conflict do update set rank = excluded.rank, ts = excluded.ts
   where excluded.ts > ts or (excluded.ts = ts and (rank is null or excluded.rank < rank))`;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Intelligence } from '../../../src/app/stores.ts';
-import type { ListEntry } from '../../../src/core/evidence.ts';
+import type { DomainFact, ListEntry } from '../../../src/core/evidence.ts';
 import { formatKeyNetwork } from '../../../src/core/ip/key-network.ts';
 import { DAY, listed, networkOf, T } from './evidence.ts';
 import type { OpenStore } from './index.ts';
@@ -54,6 +54,46 @@ export function listsSuite(open: OpenStore): void {
       assert.deepEqual(await entriesOf(store), ['192.0.2.0/24 list 1', '203.0.113.0/24 other 0']);
     });
 
+    test('an older version of a list brings no entry back', async (t) => {
+      const store = await open(t);
+      const rank = (name: string, ts: number, source = 'list'): DomainFact => {
+        return { ts, name: { hostname: name, domain: name }, kind: 'rank', source, rank: 5 };
+      };
+      const version = async (ts: number, labels: string[]) => {
+        await store.applyLists(
+          labels.flatMap((i) => [allowed(`192.0.2.${i}`, { ts }), popular(`name${i}.example`, ts)]),
+        );
+        await store.applyDomains(
+          [],
+          labels.map((i) => rank(`ranked${i}.example`, ts)),
+        );
+        await store.finishList('list', ts);
+      };
+      const names = async () => {
+        const all = ['1', '2', '3'].flatMap((i) => [`name${i}.example`, `ranked${i}.example`]);
+        return [...(await store.nameLists(all)).keys()].sort();
+      };
+      const newest = ['192.0.2.1 list 2', '192.0.2.2 list 2'];
+      const named = ['name1.example', 'name2.example', 'ranked1.example', 'ranked2.example'];
+      await version(T, ['1', '3']);
+      await version(T + 2 * DAY, ['1', '2']);
+      assert.deepEqual([await entriesOf(store), await names()], [newest, named]);
+      const before = await store.listVersion();
+      await version(T + DAY, ['1', '3']);
+      assert.deepEqual([await entriesOf(store), await names()], [newest, named]);
+      assert.equal(await store.listVersion(), before);
+      // Nor if no entry of the newest version is left.
+      for (const i of ['1', '2']) await store.removeAllowEntries(networkOf(`192.0.2.${i}`));
+      await version(T + DAY, ['3']);
+      assert.deepEqual(await entriesOf(store), []);
+      // The version that was not finished may be incomplete.
+      await store.applyLists([allowed('192.0.2.4', { ts: T + 4 * DAY })]);
+      await version(T + 3 * DAY, ['1']);
+      assert.deepEqual(await entriesOf(store), ['192.0.2.1 list 3', '192.0.2.4 list 4']);
+      await store.applyLists([allowed('192.0.2.9', { source: 'other' })]);
+      assert.equal((await entriesOf(store)).length, 3, 'of another source');
+    });
+
     test('the entries of a network are removed from all allow lists', async (t) => {
       const store = await open(t);
       const network = networkOf('192.0.2.0/24');
@@ -89,7 +129,7 @@ export function listsSuite(open: OpenStore): void {
       const changes: (() => Promise<unknown>)[] = [
         () => store.applyLists([allowed('192.0.2.0/24')]),
         () => store.finishList('list', T + 1),
-        () => store.applyLists([allowed('192.0.2.0/24')]),
+        () => store.applyLists([allowed('192.0.2.0/24', { ts: T + 1 })]),
         () => store.removeAllowEntries(networkOf('192.0.2.0/24')),
         () => store.removeListings([{ ...removal, untilTs: T, reason: '' }]),
         () => store.putSources([source]),
