@@ -8,7 +8,7 @@ import type { AddressLists, ListingRemoval, ReputationStore, StoredListing } fro
 export type ListsInMemory = {
   /** No listing lives longer. */
   longestLifeSeconds: number;
-  /** Whether all of a network is on an allow list. */
+  /** Whether all of a network is on allow lists; several entries may cover it together. */
   isAllowed(network: KeyNetwork): boolean;
   isShared(network: KeyNetwork): boolean;
   /** The removals of this network, dataset and source. */

@@ -93,6 +93,8 @@ describe('urlwarden listing', { concurrency: 2 }, () => {
       allowed.stdout,
       /\n203\.0\.113\.9 is on an allow list, so no response about it contains a listing\.\n$/,
     );
+    await urlwarden(['allow', 'add', '203.0.113.10/31', '--data', dataDir]);
+    assert.match((await run('show', '203.0.113.8/30')).stdout, /\n203\.0\.113\.8\/30 is on an allow list, so no /);
     const reserved = await run('show', '198.51.100.1');
     assert.match(
       reserved.stdout,

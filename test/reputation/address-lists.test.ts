@@ -80,9 +80,17 @@ test('lists are used while the store fails, but not for long', async () => {
   assert.equal(await lists.current(), first);
 });
 
-test('a network is on a list if one entry contains all of it', async () => {
+test('a network is on a list if its entries contain all of it', async () => {
   const { world, lists } = createWorld();
-  world.entries = ['192.0.2.0/24', '192.0.2.0/28', '198.51.100.7', '::/16', '2001:db8::/32'].map(allow);
+  world.entries = [
+    '192.0.2.0/24',
+    '192.0.2.0/28',
+    '198.51.100.7',
+    '::/16',
+    '2001:db8::/32',
+    '203.0.112.0/25',
+    '203.0.112.128/25',
+  ].map(allow);
   const { isAllowed, isShared } = await lists.current();
   for (const [cidr, expected] of [
     ['192.0.2.255', true],
@@ -92,6 +100,8 @@ test('a network is on a list if one entry contains all of it', async () => {
     ['198.51.100.7', true],
     ['198.51.100.6/31', false],
     ['203.0.113.1', false],
+    ['203.0.112.0/24', true],
+    ['203.0.112.0/23', false],
     ['::1', true],
     ['::1:0:0:0/64', true],
     ['2001:db8:1::/48', true],

@@ -1,5 +1,6 @@
 import type { Intelligence } from '../../app/stores.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
+import { createFamilySets } from '../../core/ip/network-set.ts';
 import { isReserved } from '../../core/ip/reserved.ts';
 import { type DescribedListing, describeListings } from '../../reputation/listing-state.ts';
 import { type ListingRemoval, type NetworkListEntry, URL_SOURCE } from '../../reputation/store.ts';
@@ -82,7 +83,8 @@ function urlsText(urls: readonly UrlFact[]): string {
 /** Why no response about the network itself contains a listing, not even a wider one. */
 function exceptionText(network: KeyNetwork, entries: readonly NetworkListEntry[], allowReserved: boolean): string {
   const name = formatKeyNetwork(network);
-  if (entries.some((entry) => entry.as === 'allow' && containsNetwork(entry.network, network))) {
+  const allowed = entries.filter((entry) => entry.as === 'allow').map((entry) => entry.network);
+  if (createFamilySets(allowed).covers(network)) {
     return `\n${name} is on an allow list, so no response about it contains a listing.\n`;
   }
   if (allowReserved || !isReserved(network)) return '';

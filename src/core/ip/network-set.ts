@@ -1,21 +1,42 @@
-import { containsNetwork, isIpv4Network, KEY_BITS, type KeyNetwork, lastAddress } from './key-network.ts';
+import { containsNetwork, isIpv4Network, KEY_BITS, type KeyNetwork, lastAddress, networkAt } from './key-network.ts';
 import { compareKeys } from './network.ts';
 
 /** Networks that many others are looked up in. */
 export type NetworkSet = {
-  /** Whether one of the networks contains all of this one. */
+  /** Whether the networks together contain all of this one. */
   covers(network: KeyNetwork): boolean;
-  /** The networks that are inside this one; of nested ones the outermost. */
+  /** The networks that are inside this one: of nested ones the outermost, and two halves as the network of both. */
   inside(network: KeyNetwork): KeyNetwork[];
 };
 
-/** Networks are nested or disjoint: with the outermost ones alone, the last one that begins before an address decides. */
-function createNetworkSet(networks: readonly KeyNetwork[]): NetworkSet {
-  const outermost: KeyNetwork[] = [];
-  for (const network of [...networks].sort((a, b) => compareKeys(a.ip, b.ip) || a.prefix - b.prefix)) {
-    const last = outermost.at(-1);
-    if (last === undefined || !containsNetwork(last, network)) outermost.push(network);
+/**
+ * Networks that do not overlap, in order, with the same addresses: two halves are the network of both, if `mayJoin` allows it.
+ * All are of one family.
+ */
+export function coalesce(
+  networks: readonly KeyNetwork[],
+  mayJoin: (parent: KeyNetwork) => boolean = () => true,
+): KeyNetwork[] {
+  const result: KeyNetwork[] = [];
+  for (const network of networks.toSorted((a, b) => compareKeys(a.ip, b.ip) || a.prefix - b.prefix)) {
+    let joined = network;
+    let last = result.at(-1);
+    if (last !== undefined && containsNetwork(last, joined)) continue;
+    while (last !== undefined && last.prefix === joined.prefix) {
+      const parent = networkAt(last.ip, last.prefix - 1);
+      if (!containsNetwork(parent, joined) || !mayJoin(parent)) break;
+      result.pop();
+      joined = parent;
+      last = result.at(-1);
+    }
+    result.push(joined);
   }
+  return result;
+}
+
+/** Coalesced networks are disjoint: the last one that begins before an address decides. */
+function createNetworkSet(networks: readonly KeyNetwork[]): NetworkSet {
+  const outermost = coalesce(networks);
   const longestPrefix = outermost.reduce((longest, { prefix }) => Math.max(longest, prefix), 0);
   /** How many networks begin before the address, or at it if `isAt`. */
   function countBefore(ip: Uint8Array, isAt: boolean): number {

@@ -1,12 +1,5 @@
-import {
-  containsNetwork,
-  formatKeyNetwork,
-  isIpv4Network,
-  type KeyNetwork,
-  networkAt,
-  parseKeyNetwork,
-} from '../../core/ip/key-network.ts';
-import { compareNetworks } from '../../reputation/listing-rows.ts';
+import { formatKeyNetwork, isIpv4Network, type KeyNetwork, parseKeyNetwork } from '../../core/ip/key-network.ts';
+import { coalesce } from '../../core/ip/network-set.ts';
 import { type Format, TEXT_FORMAT } from './format.ts';
 import { listName, networkKey } from './values.ts';
 
@@ -22,7 +15,7 @@ export const NFT: Format = {
     lines(keys, { name }) {
       const networks = [...keys].map(parseKeyNetwork).filter((network) => network !== null);
       const [ipv4 = [], ipv6 = []] = [true, false].map((isIpv4) =>
-        coalesce(networks.filter((network) => isIpv4Network(network) === isIpv4)),
+        coalesced(networks.filter((network) => isIpv4Network(network) === isIpv4)),
       );
       return [
         `add table ${TABLE}`,
@@ -43,24 +36,8 @@ function setLines(set: string, type: string, networks: readonly KeyNetwork[]): s
   return [...lines, `add element ${TABLE} ${set} {`, ...elements, '}'];
 }
 
-/** Networks that do not overlap, in order; two halves are the network of both. nftables refuses networks that overlap. */
-export function coalesce(networks: readonly KeyNetwork[]): KeyNetwork[] {
-  const result: KeyNetwork[] = [];
-  for (const network of networks.toSorted(compareNetworks)) {
-    let joined = network;
-    for (let last = result.at(-1); last !== undefined; last = result.at(-1)) {
-      if (containsNetwork(last, joined)) break;
-      const parent = networkAt(last.ip, last.prefix - 1);
-      if (last.prefix !== joined.prefix || !containsNetwork(parent, joined) || !isSameFamily(parent, joined)) break;
-      result.pop();
-      joined = parent;
-    }
-    const last = result.at(-1);
-    if (last === undefined || !containsNetwork(last, joined)) result.push(joined);
-  }
-  return result;
+/** nftables refuses networks that overlap. */
+export function coalesced(networks: readonly KeyNetwork[]): KeyNetwork[] {
+  // The network of all of IPv4 is no entry.
+  return coalesce(networks, (parent) => networkKey({ network: parent }) !== null);
 }
-
-/** The two halves of ::ffff:0:0/95 are all of IPv4 and other addresses; the network of all of IPv4 is no entry either. */
-const isSameFamily = (a: KeyNetwork, b: KeyNetwork): boolean =>
-  isIpv4Network(a) === isIpv4Network(b) && networkKey({ network: a }) !== null;

@@ -4,7 +4,19 @@ import { formatKeyNetwork, type KeyNetwork, parseKeyNetwork } from '../../../src
 import { createFamilySets, withoutNetworks } from '../../../src/core/ip/network-set.ts';
 
 const networkOf = (text: string): KeyNetwork => parseKeyNetwork(text) ?? assert.fail(text);
-const SET = createFamilySets(['192.0.2.0/24', '192.0.2.7', '198.51.100.1', '198.51.100.64/26', '::/0'].map(networkOf));
+const SET = createFamilySets(
+  [
+    ...['192.0.2.0/24', '192.0.2.7', '198.51.100.1', '198.51.100.64/26', '::/0'],
+    ...[
+      '203.0.112.0/26',
+      '203.0.112.192/26',
+      '203.0.112.64/26',
+      '203.0.112.128/26',
+      '203.0.114.128/25',
+      '203.0.115.0/25',
+    ],
+  ].map(networkOf),
+);
 
 const VECTORS: [network: string, isCovered: boolean, inside: string[]][] = [
   ['192.0.2.0/25', true, []],
@@ -12,6 +24,11 @@ const VECTORS: [network: string, isCovered: boolean, inside: string[]][] = [
   ['192.0.0.0/16', false, ['192.0.2.0/24']],
   ['198.51.100.0/24', false, ['198.51.100.1', '198.51.100.64/26']],
   ['203.0.113.1', false, []],
+  ['203.0.112.0/24', true, ['203.0.112.0/24']],
+  ['203.0.112.64/26', true, []],
+  ['203.0.112.64/27', true, []],
+  // Beside each other, but not halves of one network.
+  ['203.0.114.0/23', false, ['203.0.114.128/25', '203.0.115.0/25']],
   ['2001:db8::1', true, []],
 ];
 

@@ -12,7 +12,7 @@ import {
   parseKeyNetwork,
 } from '../../../src/core/ip/key-network.ts';
 import type { ListContent } from '../../../src/exports/content.ts';
-import { coalesce } from '../../../src/exports/formats/nft.ts';
+import { coalesced } from '../../../src/exports/formats/nft.ts';
 import { listReader } from '../../needs.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { addressList, render } from './lists.ts';
@@ -78,15 +78,15 @@ test('coalesced networks have the same addresses, do not overlap, and no two are
     networks.filter((outer) => containsNetwork(outer, address)).length;
   fc.assert(
     fc.property(fc.array(network, { maxLength: 40 }), (networks) => {
-      const result = coalesce(networks);
+      const result = coalesced(networks);
       for (let last = 0; last < 256; last++) {
         const address = parseKeyNetwork(`192.0.2.${last}`) as KeyNetwork;
         assert.equal(covers(result, address), Math.min(1, covers(networks, address)), formatKeyNetwork(address));
       }
-      assert.deepEqual(coalesce(result), result);
+      assert.deepEqual(coalesced(result), result);
     }),
     { numRuns: 50 },
   );
   const halves = ['0.0.0.0/1', '128.0.0.0/1'].map((text) => parseKeyNetwork(text) as KeyNetwork);
-  assert.deepEqual(coalesce(halves).map(formatKeyNetwork), ['0.0.0.0/1', '128.0.0.0/1']);
+  assert.deepEqual(coalesced(halves).map(formatKeyNetwork), ['0.0.0.0/1', '128.0.0.0/1']);
 });
