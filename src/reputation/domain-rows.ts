@@ -93,7 +93,7 @@ export function isKnown({ lastUrlTs, evidence, lists, whois, settings, ...state 
 
 /**
  * Hosts of a domain that are checked for URLs. A domain with more hosts has nearly always evidence, facts or URLs that were
- * seen online, and these are found without the check. Name servers of other domains are hosts too.
+ * seen online, and these are found without the check, or among its newest URLs. Name servers of other domains are hosts too.
  */
 export const MAX_CHECKED_HOSTS = 1_000;
 

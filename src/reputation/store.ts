@@ -135,7 +135,10 @@ export type DomainState = {
 /** Addresses, name servers and senders of a domain that are checked for listings. A domain with more is a shared site. */
 export const MAX_DOMAIN_ADDRESSES = 1_000;
 
-/** Newest URLs of a domain that `domainHostnames`, `domainUrls` and `domainFiles` read. */
+/**
+ * Newest URLs of a domain that `domainHostnames`, `domainUrls` and `domainFiles` read; also `domainState`, to find a second host
+ * name of a domain with 1,000 hosts.
+ */
 export const MAX_DOMAIN_URLS = 10_000;
 
 /** A host name of a domain, and what its own score needs. */

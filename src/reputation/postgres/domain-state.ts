@@ -22,7 +22,13 @@ import {
   withNewest,
 } from '../domain-rows.ts';
 import { MAX_PIECES } from '../score.ts';
-import { type DomainState, MAX_DOMAIN_ADDRESSES, type ReputationStore, type StoredEvidence } from '../store.ts';
+import {
+  type DomainState,
+  MAX_DOMAIN_ADDRESSES,
+  MAX_DOMAIN_URLS,
+  type ReputationStore,
+  type StoredEvidence,
+} from '../store.ts';
 
 // A test checks the plan of every statement that this file exports (test/reputation/postgres-server.test.ts).
 
@@ -216,11 +222,20 @@ function bytesOf(hex: string): Uint8Array {
   return new Uint8Array(Buffer.from(hex, 'hex'));
 }
 
+// Of very many hosts the most have no URL, so the newest URLs are checked instead.
 export const OTHER_HOST = `
-  select min(h.host) from (select id, host from hosts where domain_id = $1 and host <> $2 limit ${MAX_CHECKED_ROWS}) h
-  where exists (
-    select 1 from (select url_id from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND} limit ${MAX_CHECKED_ROWS}) e
-    where (select true from url_sightings where url_id = e.url_id))`;
+  select case when (select count(*) from (select 1 from hosts where domain_id = $1 limit ${MAX_CHECKED_HOSTS}) h) < ${MAX_CHECKED_HOSTS}
+  then (
+    select min(h.host) from (select id, host from hosts where domain_id = $1 and host <> $2 limit ${MAX_CHECKED_HOSTS}) h
+    where exists (
+      select 1 from (
+        select url_id from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND}
+        order by ts desc limit ${MAX_CHECKED_ROWS}) e
+      where (select true from url_sightings where url_id = e.url_id)))
+  else (
+    select (select host from hosts where id = s.host_id) from (
+      select host_id from url_sightings where domain_id = $1 order by online_ts desc, url_id desc limit ${MAX_DOMAIN_URLS}) s
+    where s.host_id <> (select id from hosts where host = $2) limit 1) end`;
 
 /** Two of the host names that have evidence, if there are two. */
 async function evidenceHosts(read: Query, { id, urls, evidence }: DomainState): Promise<string[]> {

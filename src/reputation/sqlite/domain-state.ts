@@ -25,7 +25,13 @@ import {
   withNewest,
 } from '../domain-rows.ts';
 import { MAX_PIECES } from '../score.ts';
-import { type DomainState, MAX_DOMAIN_ADDRESSES, type StoredEvidence, type UrlSighting } from '../store.ts';
+import {
+  type DomainState,
+  MAX_DOMAIN_ADDRESSES,
+  MAX_DOMAIN_URLS,
+  type StoredEvidence,
+  type UrlSighting,
+} from '../store.ts';
 
 const NO_ADDRESS = new Uint8Array(0);
 
@@ -134,18 +140,25 @@ const LAST_FACT = `
         order by id desc limit ${MAX_CHECKED_ROWS}) u)
     from h)`;
 
+// Of very many hosts the most have no URL, so the newest URLs are checked instead.
 const OTHER_HOST = `
-  select h.host from (select id, host from hosts where domain_id = ? and host <> ? limit ${MAX_CHECKED_ROWS}) h
-  where exists (
-    select 1 from (select url_id from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND} limit ${MAX_CHECKED_ROWS}) e
-    join url_sightings s on s.url_id = e.url_id)
-  order by h.host limit 1`;
+  select case when (select count(*) from (select 1 from hosts where domain_id = ?1 limit ${MAX_CHECKED_HOSTS})) < ${MAX_CHECKED_HOSTS}
+  then (
+    select min(h.host) from hosts h where h.domain_id = ?1 and h.host <> ?2 and exists (
+      select 1 from (
+        select url_id from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND}
+        order by e.ts desc limit ${MAX_CHECKED_ROWS}) e
+      join url_sightings s on s.url_id = e.url_id))
+  else (
+    select hosts.host from (
+      select host_id from url_sightings where domain_id = ?1 order by online_ts desc, url_id desc limit ${MAX_DOMAIN_URLS}) s
+    join hosts on hosts.id = s.host_id where hosts.host <> ?2 limit 1) end`;
 
 function createReadUrls(db: Database) {
   const newestUrls = db.prepare<[hostId: number, onlineTs: number]>(NEWEST_URLS);
   const hostOf = db.prepare<[string]>(HOST);
   const lastFact = db.prepare<[ts: number | null]>(LAST_FACT);
-  const otherHost = db.prepare<[string]>(OTHER_HOST);
+  const otherHost = db.prepare<[string | null]>(OTHER_HOST);
   return {
     newest(id: number): UrlSighting[] {
       const hosts = new Map<number, string>();
@@ -172,8 +185,8 @@ function createReadUrls(db: Database) {
       const [only] = names;
       // Fewer URLs than this are all URLs; as many evidence of one source and kind have as many host names.
       if (names.size === 1 && urls.length === MAX_PIECES) {
-        const other = otherHost.get(id, only as string)?.[0];
-        if (other !== undefined) names.add(other);
+        const [other] = otherHost.one(id, only as string);
+        if (other !== null) names.add(other);
       }
       return [...names].sort(compareTexts).slice(0, 2);
     },

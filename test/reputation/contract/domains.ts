@@ -427,6 +427,22 @@ export function domainSuite(open: OpenStore): void {
     equal(urls.at(-1)?.onlineTs, NEW_YEAR + 1_001);
   });
 
+  test('a URL on another host is found beside any number of hosts without URLs', async (t) => {
+    const store = await open(t);
+    for (const [domain, hosts] of [
+      ['some.example', 70],
+      ['many.example', 1_100],
+    ] as const) {
+      const facts = Array.from({ length: hosts }, (_, i) => addresses(`h${i}.${domain}`, NEW_YEAR, '192.0.2.1'));
+      await store.applyDomains([], facts);
+      const newer = Array.from({ length: 65 }, (_, i) => online(`http://a.${domain}/${i}`, NEW_YEAR + 1_000 + i));
+      await store.apply(newer);
+      deepEqual((await stateOf(store, domain)).evidenceHosts, [`a.${domain}`]);
+      await store.apply([online(`http://z.${domain}/old`, NEW_YEAR)]);
+      deepEqual((await stateOf(store, domain)).evidenceHosts, [`a.${domain}`, `z.${domain}`]);
+    }
+  });
+
   test('host names with their own URLs and evidence, the newest first', async (t) => {
     const store = await open(t);
     await store.apply([
