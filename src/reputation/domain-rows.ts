@@ -1,6 +1,7 @@
 import { DOMAIN_KINDS, type DomainKind, NAME_LIST_KINDS, type NameListKind, type Source } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { readDetails } from './domain-rules.ts';
+import { MAX_PIECES } from './score.ts';
 import type {
   ChangedSettings,
   DomainSettings,
@@ -40,11 +41,29 @@ export function toSource([name, trustPermille, lifeSeconds, intervalSeconds]: So
   return { name, trustPermille, lifeSeconds, intervalSeconds };
 }
 
-/** The rows that count most, and the newest one, which may count less: it says whether the site was broken into. */
-export function withNewest(rows: EvidenceColumns[], newest: EvidenceColumns | undefined): EvidenceColumns[] {
-  if (newest === undefined || rows.some(([hostname]) => hostname === newest[0])) return rows;
-  return [...rows, newest];
+/** So many rows of one rank, or of one time, are compared by their names. */
+export const MAX_TIED_ROWS = 1_000;
+
+/** Less than every rank: that is a time, some months earlier at most. */
+export const LEAST_RANK = Number.MIN_SAFE_INTEGER;
+
+/** A row with its rank, which sorts the rows of one source and kind by what they count. */
+export type RankedColumns = [rank: number, ...EvidenceColumns];
+
+/**
+ * Of a source and kind the rows that count most, and the newest one, which may count less. `rows`: those of the rank of the last
+ * of these, and of greater ranks. Of one rank the first names are taken, so that the order of arrival does not matter.
+ */
+export function evidenceRows(rows: readonly RankedColumns[], newest: EvidenceColumns | null): EvidenceColumns[] {
+  const best = rows
+    .toSorted(([rankA, nameA], [rankB, nameB]) => rankB - rankA || compareTexts(nameA, nameB))
+    .slice(0, MAX_PIECES)
+    .map(([, ...columns]): EvidenceColumns => columns);
+  const isMissing = newest !== null && best.every((row) => lastTsOf(row) < lastTsOf(newest));
+  return isMissing ? [...best, newest] : best;
 }
+
+const lastTsOf = ([, , , , lastTs]: EvidenceColumns): number => lastTs;
 
 export function toEvidence(source: Source, kind: number, row: EvidenceColumns): StoredEvidence {
   const [hostname, bestTs, bestConfidence, firstTs, lastTs, details] = row;
@@ -103,6 +122,9 @@ export const MAX_CHECKED_ROWS = 64;
 type Newest = { lastTs: number };
 type Claim = NonNullable<DomainState['abusedClaim']>;
 
+/** The newest evidence of a source and kind that says that the site was broken into. */
+export type EvidenceClaim = Pick<StoredEvidence, 'source' | 'lastTs'>;
+
 /** Newest first; at equal times by the text, so that every engine and node answers in the same order. */
 function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
   return (a, b) => b.lastTs - a.lastTs || compareTexts(textOf(a), textOf(b));
@@ -126,17 +148,20 @@ export function compareEvidence(a: StoredEvidence, b: StoredEvidence): number {
   );
 }
 
-/** Of each source only its newest evidence counts; at equal times the one that says that the site was broken into. */
-export function abusedClaim(evidence: readonly StoredEvidence[]): Claim | null {
-  const newest = new Map<string, StoredEvidence>();
-  for (const one of evidence) {
+/**
+ * Of each source only its newest evidence counts; at equal times the one that says that the site was broken into. `claims`: such
+ * evidence that may not be among the rows.
+ */
+export function abusedClaim(evidence: readonly StoredEvidence[], claims: readonly EvidenceClaim[]): Claim | null {
+  const newest = new Map<string, Pick<StoredEvidence, 'source' | 'lastTs' | 'isAbused'>>();
+  for (const one of [...evidence, ...claims.map((claim) => ({ ...claim, isAbused: true }))]) {
     const other = newest.get(one.source.name);
     const isNewer =
       other === undefined || one.lastTs > other.lastTs || (one.lastTs === other.lastTs && one.isAbused === true);
     if (isNewer) newest.set(one.source.name, one);
   }
-  const claims = [...newest.values()].filter(({ isAbused }) => isAbused === true);
-  const [first] = claims.sort((a, b) => b.lastTs - a.lastTs || compareTexts(a.source.name, b.source.name));
+  const held = [...newest.values()].filter(({ isAbused }) => isAbused === true);
+  const [first] = held.sort((a, b) => b.lastTs - a.lastTs || compareTexts(a.source.name, b.source.name));
   return first === undefined ? null : { source: first.source.name, ts: first.lastTs };
 }
 

@@ -114,7 +114,7 @@ export type DomainState = {
    * these have nothing with a time, null without any URL.
    */
   lastUrlTs: number | null;
-  /** Of every source and kind the 64 rows that count most, and the newest one. */
+  /** Of every source and kind the 64 rows that count most, of equal ones the first names, and the newest one. */
   evidence: StoredEvidence[];
   /** The newest evidence of a source, among those whose newest evidence says that the site was broken into. */
   abusedClaim: { source: string; ts: number } | null;

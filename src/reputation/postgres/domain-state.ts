@@ -9,17 +9,20 @@ import {
   compareSenders,
   compareSightings,
   type EvidenceColumns,
+  evidenceRows,
   isKnown,
+  LEAST_RANK,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
+  MAX_TIED_ROWS,
   type NameListColumns,
+  type RankedColumns,
   type SettingsRow,
   type SourceColumns,
   toEvidence,
   toNameLists,
   toSettings,
   toSource,
-  withNewest,
 } from '../domain-rows.ts';
 import { MAX_PIECES } from '../score.ts';
 import {
@@ -63,7 +66,14 @@ const LAST_FACT = `
         (select true from urls where host_id = h.id and event_kind is null order by id desc limit 1))
       limit ${MAX_CHECKED_ROWS}) h) end`;
 
-// The sources and kinds of a domain take one step in the index each, however many rows they have.
+const SAME_GROUP = 'domain_id = d.id and source_id = g.source_id and kind = g.kind';
+
+const EVIDENCE_ROW = `
+  (select host from hosts where id = e.host_id), e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details`;
+
+// The sources and kinds of a domain take one step in the index each, however many rows they have. All rows of the rank of the
+// last one that counts are read: which of them are taken must not depend on ids. Only of those with so many rows, the newest one,
+// of one time that with the first name, and the newest that says that the site was broken into.
 const BEST_EVIDENCE = `
   with recursive groups (source_id, kind) as (
     (select source_id, kind from domain_evidence where domain_id = d.id order by source_id, kind limit 1)
@@ -74,15 +84,24 @@ const BEST_EVIDENCE = `
   select json_agg(json_build_array(
     (select json_build_array(name, trust_permille, life_seconds, interval_seconds) from sources where id = g.source_id),
     g.kind,
-    (select json_agg(json_build_array((select host from hosts where id = e.host_id),
-       e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details)) from (
-       select * from domain_evidence where domain_id = d.id and source_id = g.source_id and kind = g.kind
-       order by rank desc, host_id desc limit ${MAX_PIECES}) e),
-    (select json_build_array((select host from hosts where id = e.host_id),
-       e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details) from domain_evidence e
-       where e.domain_id = d.id and e.source_id = g.source_id and e.kind = g.kind
-       order by e.last_ts desc, e.host_id desc limit 1)))
-  from groups g`;
+    (select json_agg(json_build_array(e.rank, ${EVIDENCE_ROW})) from (
+       select * from domain_evidence where ${SAME_GROUP} and rank >= coalesce(g.last_rank, ${LEAST_RANK})
+       order by rank desc, host_id desc limit ${MAX_TIED_ROWS}) e),
+    case when g.last_rank is not null then (
+      select json_build_array(${EVIDENCE_ROW}) from domain_evidence e
+      where e.domain_id = d.id and e.source_id = g.source_id and e.kind = g.kind and e.host_id = (
+        select id from hosts where host = (
+          select min((select host from hosts where id = n.host_id)) from (
+            select host_id from domain_evidence where ${SAME_GROUP} and last_ts = (
+              select last_ts from domain_evidence where ${SAME_GROUP} order by last_ts desc limit 1)
+            limit ${MAX_TIED_ROWS}) n))) end,
+    case when g.last_rank is not null then (
+      select last_ts from domain_evidence where ${SAME_GROUP} and strpos(details, '"abused":true') > 0
+      order by last_ts desc limit 1) end))
+  from (
+    select source_id, kind, (
+      select rank from domain_evidence where ${SAME_GROUP} order by rank desc limit 1 offset ${MAX_PIECES - 1}) as last_rank
+    from groups g) g`;
 
 const LISTS = `
   select json_agg(json_build_array(l.kind, (select name from sources where id = l.source_id), l.rank, l.ts))
@@ -138,12 +157,20 @@ const STATES = `
 /** Domains of one statement. */
 const STATES_PER_READ = 200;
 
+type EvidenceGroup = [
+  source: SourceColumns,
+  kind: number,
+  rows: RankedColumns[],
+  newest: EvidenceColumns | null,
+  claimTs: number | null,
+];
+
 type StateRow = [
   id: number | null,
   firstUrlTs: number | null,
   lastFactTs: number | null,
   urls: [hostname: string, onlineTs: number][] | null,
-  evidence: [source: SourceColumns, kind: number, rows: EvidenceColumns[], newest: EvidenceColumns][] | null,
+  evidence: EvidenceGroup[] | null,
   lists: NameListColumns[] | null,
   whois: [ts: number, createdTs: number | null, expiresTs: number | null, registrar: string | null] | null,
   settings: SettingsRow | null,
@@ -183,6 +210,9 @@ function toState(name: string, row: StateRow): DomainState {
   const [id, firstUrlTs, lastFactTs, urlRows, evidence, lists, whois, settings, addresses, servers, senders] = row;
   const urls = (urlRows ?? []).map(([hostname, onlineTs]) => ({ hostname, onlineTs })).sort(compareSightings);
   const pieces = evidenceOf(evidence ?? []);
+  const claims = (evidence ?? []).flatMap(([source, , , , lastTs]) =>
+    lastTs === null ? [] : [{ source: toSource(source), lastTs }],
+  );
   return {
     id: id ?? 0,
     name,
@@ -190,7 +220,7 @@ function toState(name: string, row: StateRow): DomainState {
     firstUrlTs,
     lastUrlTs: urls[0]?.onlineTs ?? lastFactTs,
     evidence: pieces,
-    abusedClaim: abusedClaim(pieces),
+    abusedClaim: abusedClaim(pieces, claims),
     evidenceHosts: [],
     lists: toNameLists(lists ?? []),
     whois: whois && { ts: whois[0], createdTs: whois[1], expiresTs: whois[2], registrar: whois[3] },
@@ -203,10 +233,10 @@ function toState(name: string, row: StateRow): DomainState {
   };
 }
 
-function evidenceOf(groups: NonNullable<StateRow[4]>): StoredEvidence[] {
+function evidenceOf(groups: readonly EvidenceGroup[]): StoredEvidence[] {
   return groups
     .flatMap(([source, kind, rows, newest]) =>
-      withNewest(rows, newest).map((row) => toEvidence(toSource(source), kind, row)),
+      evidenceRows(rows, newest).map((row) => toEvidence(toSource(source), kind, row)),
     )
     .sort(compareEvidence);
 }

@@ -11,18 +11,22 @@ import {
   compareSightings,
   EMPTY_STATE,
   EVIDENCE_COLUMNS,
+  type EvidenceClaim,
   type EvidenceColumns,
+  evidenceRows,
   isKnown,
+  LEAST_RANK,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
+  MAX_TIED_ROWS,
   type NameListColumns,
+  type RankedColumns,
   SOURCE_COLUMNS,
   type SourceColumns,
   toEvidence,
   toNameLists,
   toSettings,
   toSource,
-  withNewest,
 } from '../domain-rows.ts';
 import { MAX_PIECES } from '../score.ts';
 import {
@@ -83,7 +87,7 @@ export function createReadState(db: Database): (name: string) => DomainState | n
     const [id, firstUrlTs, whoisTs, createdTs, expiresTs, registrar, human, isAbused, reason, setTs, ...has] = row;
     const [hasEvidence, hasAddresses, hasServers, hasSenders] = has;
     const urls = urlsOf.newest(id);
-    const evidence = hasEvidence ? evidenceOf(id) : [];
+    const { evidence, claims } = hasEvidence ? evidenceOf(id) : NO_EVIDENCE;
     return {
       id,
       name,
@@ -91,7 +95,7 @@ export function createReadState(db: Database): (name: string) => DomainState | n
       firstUrlTs,
       lastUrlTs: urls[0]?.onlineTs ?? urlsOf.lastFactTs(id),
       evidence,
-      abusedClaim: abusedClaim(evidence),
+      abusedClaim: abusedClaim(evidence, claims),
       evidenceHosts: urlsOf.evidenceHosts(id, urls, evidence),
       lists: listsOf(name),
       whois: whoisTs === null ? null : { ts: whoisTs, createdTs, expiresTs, registrar },
@@ -206,35 +210,61 @@ const NEXT_SOURCE = `
   where e.domain_id = ? and (e.source_id, e.kind, e.rank) > (?, ?, ${AFTER_ALL})
   order by e.source_id, e.kind, e.rank limit 1`;
 
+// All rows of the rank of the last one that counts: which of them are taken must not depend on ids.
 const EVIDENCE = `
-  select ${EVIDENCE_COLUMNS}
+  select e.rank, ${EVIDENCE_COLUMNS}
   from domain_evidence e indexed by domain_evidence_by_rank join hosts on hosts.id = e.host_id
-  where e.domain_id = ? and e.source_id = ? and e.kind = ? order by e.rank desc, e.host_id desc limit ${MAX_PIECES}`;
+  where e.domain_id = ?1 and e.source_id = ?2 and e.kind = ?3 and e.rank >= coalesce((
+    select rank from domain_evidence indexed by domain_evidence_by_rank
+    where domain_id = ?1 and source_id = ?2 and kind = ?3 order by rank desc limit 1 offset ${MAX_PIECES - 1}), ${LEAST_RANK})
+  order by e.rank desc, e.host_id desc limit ${MAX_TIED_ROWS}`;
 
+// Of the names of the newest time the first one.
 const NEWEST_EVIDENCE = `
   select ${EVIDENCE_COLUMNS}
-  from domain_evidence e indexed by domain_evidence_by_time join hosts on hosts.id = e.host_id
-  where e.domain_id = ? and e.source_id = ? and e.kind = ? order by e.last_ts desc, e.host_id desc limit 1`;
+  from (
+    select host_id from domain_evidence indexed by domain_evidence_by_time
+    where domain_id = ?1 and source_id = ?2 and kind = ?3 and last_ts = (
+      select max(last_ts) from domain_evidence indexed by domain_evidence_by_time
+      where domain_id = ?1 and source_id = ?2 and kind = ?3)
+    limit ${MAX_TIED_ROWS}) n
+  join hosts on hosts.id = n.host_id
+  join domain_evidence e on e.domain_id = ?1 and e.source_id = ?2 and e.kind = ?3 and e.host_id = n.host_id
+  order by hosts.host limit 1`;
 
-/** Of each source and kind the rows that count most, and the newest one. */
+const CLAIM = `
+  select max(last_ts) from domain_evidence indexed by domain_evidence_claims
+  where domain_id = ? and source_id = ? and kind = ? and instr(details, '"abused":true') > 0`;
+
+type ReadEvidence = { evidence: StoredEvidence[]; claims: EvidenceClaim[] };
+const NO_EVIDENCE: ReadEvidence = { evidence: [], claims: [] };
+
+/** Of each source and kind the rows that count most, the newest one, and the newest that says that the site was broken into. */
 function createReadEvidence(db: Database) {
   const nextSource = db.prepare<[sourceId: number, kind: number, ...SourceColumns]>(NEXT_SOURCE);
-  const best = db.prepare<EvidenceColumns>(EVIDENCE);
+  const best = db.prepare<RankedColumns>(EVIDENCE);
   const newest = db.prepare<EvidenceColumns>(NEWEST_EVIDENCE);
+  const claim = db.prepare<[lastTs: number | null]>(CLAIM);
 
-  return (domainId: number): StoredEvidence[] => {
+  return (domainId: number): ReadEvidence => {
     const evidence: StoredEvidence[] = [];
+    const claims: EvidenceClaim[] = [];
     let next = nextSource.get(domainId, -1, 0);
     while (next !== undefined) {
       const [sourceId, kind, ...columns] = next;
       const source = toSource(columns);
-      const rows = best.all(domainId, sourceId, kind);
+      const key = [domainId, sourceId, kind] as const;
+      const rows = best.all(...key);
       // Fewer rows than this are all rows.
-      const last = rows.length < MAX_PIECES ? undefined : newest.get(domainId, sourceId, kind);
-      for (const row of withNewest(rows, last)) evidence.push(toEvidence(source, kind, row));
+      const isAll = rows.length < MAX_PIECES;
+      for (const row of evidenceRows(rows, isAll ? null : newest.one(...key))) {
+        evidence.push(toEvidence(source, kind, row));
+      }
+      const [lastTs] = isAll ? [null] : claim.one(...key);
+      if (lastTs !== null) claims.push({ source, lastTs });
       next = nextSource.get(domainId, sourceId, kind);
     }
-    return evidence.sort(compareEvidence);
+    return { evidence: evidence.sort(compareEvidence), claims };
   };
 }
 

@@ -289,6 +289,49 @@ export function domainSuite(open: OpenStore): void {
     deepEqual([evidence.length, abusedClaim], [65, { source: 'feed', ts: NEW_YEAR + 9 }]);
   });
 
+  test('of more than 64 host names of one time the same are read, whatever came first', async (t) => {
+    const [one, other] = await Promise.all([open(t), open(t)]);
+    const label = (i: number) => `h${String(i).padStart(3, '0')}.site.example`;
+    const given = Array.from({ length: 200 }, (_, i) =>
+      named(label(i), { isAbused: i === 150 ? true : null, tags: i === 3 ? ['shared'] : [] }),
+    );
+    // A better one leaves 63 of the others. The newest time has two names, both of little weight.
+    const more = [
+      named('z.site.example', { ts: NEW_YEAR + 1 }),
+      named('y.site.example', { ts: NEW_YEAR + 9, confidence: 1, source: 'second' }),
+      named('x.site.example', { ts: NEW_YEAR + 9, confidence: 1, source: 'second', isAbused: true }),
+      ...given.map((item) => ({ ...item, source: 'second', isAbused: null })),
+    ];
+    await one.applyDomains([...given, ...more], []);
+    for (const item of [...more.toReversed(), ...given.toReversed()]) await other.applyDomains([item], []);
+    const states = await Promise.all([one, other].map((store) => stateOf(store, 'site.example')));
+    for (const { evidence } of states) {
+      deepEqual(
+        evidence.map(({ source, hostname }) => `${source.name} ${hostname}`),
+        [
+          ...Array.from({ length: 63 }, (_, i) => `feed ${label(i)}`),
+          'feed z.site.example',
+          ...Array.from({ length: 64 }, (_, i) => `second ${label(i)}`),
+          'second x.site.example',
+        ],
+      );
+    }
+    deepEqual(
+      states.map((state) => state.abusedClaim),
+      Array(2).fill({ source: 'second', ts: NEW_YEAR + 9 }),
+    );
+  });
+
+  test('a claim of abuse counts at the newest time of its source, among any number of names', async (t) => {
+    const store = await open(t);
+    const given = Array.from({ length: 1_100 }, (_, i) => named(`h${i}.site.example`));
+    await store.applyDomains([named('a.site.example', { isAbused: true }), ...given], []);
+    const claim = async () => (await stateOf(store, 'site.example')).abusedClaim;
+    deepEqual(await claim(), { source: 'feed', ts: NEW_YEAR });
+    await store.applyDomains([named('b.site.example', { kind: 'phishing', ts: NEW_YEAR + 1 })], []);
+    equal(await claim(), null);
+  });
+
   test('a list without ranks does not make a domain known', async (t) => {
     const store = await open(t);
     await store.applyLists([{ as: 'shortener', name: 'site.example', source: 'list', ts: NEW_YEAR }]);
