@@ -1,18 +1,20 @@
+import { toByteText } from '../core/byte-text.ts';
 import { DOMAIN_KINDS, type DomainKind, NAME_LIST_KINDS, type NameListKind, type Source } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { readDetails } from './domain-rules.ts';
 import { MAX_PIECES } from './score.ts';
-import type {
-  ChangedSettings,
-  DomainSettings,
-  DomainState,
-  MalwareFile,
-  MalwareUrl,
-  NameListing,
-  Sender,
-  SettingsChange,
-  StoredEvidence,
-  UrlSighting,
+import {
+  type ChangedSettings,
+  type DomainSettings,
+  type DomainState,
+  MAX_DOMAIN_ADDRESSES,
+  type MalwareFile,
+  type MalwareUrl,
+  type NameListing,
+  type Sender,
+  type SettingsChange,
+  type StoredEvidence,
+  type UrlSighting,
 } from './store.ts';
 
 // What is known about a domain, as both engines build it from their rows: conversions, and the order of every list.
@@ -118,6 +120,23 @@ export const MAX_CHECKED_HOSTS = 1_000;
 
 /** Hosts that have URLs, and the rows of each that decide. */
 export const MAX_CHECKED_ROWS = 64;
+
+/** Of a domain with very many pairs of a host and an address, so many pairs of a day and an address are read, the newest first. */
+export const MAX_ADDRESS_DAYS = 2_000;
+
+export type SeenAddressRow = [ip: Uint8Array, lastTs: number];
+
+/** Each address once, with its newest time: several hosts may have it, on several days. Those of the first rows, if there are many. */
+export function newestOfEach(rows: readonly SeenAddressRow[]): DomainState['addresses'] {
+  const newest = new Map<string, { ip: Uint8Array; lastTs: number }>();
+  for (const [ip, lastTs] of rows) {
+    const key = toByteText(ip);
+    const known = newest.get(key);
+    if (known !== undefined) known.lastTs = Math.max(known.lastTs, lastTs);
+    else if (newest.size < MAX_DOMAIN_ADDRESSES) newest.set(key, { ip, lastTs });
+  }
+  return [...newest.values()].sort(compareAddresses);
+}
 
 type Newest = { lastTs: number };
 type Claim = NonNullable<DomainState['abusedClaim']>;

@@ -124,8 +124,8 @@ export type DomainState = {
   whois: Whois | null;
   settings: DomainSettings | null;
   /**
-   * At most `MAX_DOMAIN_ADDRESSES` of each, in order of time; if there are more, any of them. Addresses come without their
-   * days: counting these reads every row, and only `domainAddresses` needs them.
+   * At most `MAX_DOMAIN_ADDRESSES` of each, in order of time; if there are more, the newest addresses and senders, and any of the
+   * name servers. Addresses come without their days: counting these reads every row, and only `domainAddresses` needs them.
    */
   addresses: Omit<SeenAddress, 'days'>[];
   servers: SeenServer[];

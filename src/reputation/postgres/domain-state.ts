@@ -3,7 +3,6 @@ import type { Query } from '../../database/postgres/database.ts';
 import { FIRST_HIDDEN_KIND } from '../../urls/store.ts';
 import {
   abusedClaim,
-  compareAddresses,
   compareEvidence,
   compareHostnames,
   compareSenders,
@@ -12,10 +11,12 @@ import {
   evidenceRows,
   isKnown,
   LEAST_RANK,
+  MAX_ADDRESS_DAYS,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
   MAX_TIED_ROWS,
   type NameListColumns,
+  newestOfEach,
   type RankedColumns,
   type SettingsRow,
   type SourceColumns,
@@ -112,19 +113,32 @@ const WHOIS = 'select json_build_array(ts, created_ts, expires_ts, registrar) fr
 const SETTINGS =
   'select json_build_array(human, is_abused, reason, set_ts) from domain_settings where domain_id = d.id';
 
-// One step for each host and address, however many days they have. The newest day has up to two rows, one of each origin.
+// One step for each host and address, however many days they have. The newest day has up to two rows, one of each origin. If there
+// are too many, the newest days first: one step for each day and address, however many hosts have it.
 const NEWEST_ADDRESSES = `
   with recursive pairs (host_id, ip) as (
     (select host_id, ip from name_addresses where domain_id = d.id order by host_id, ip limit 1)
     union all
     select next.host_id, next.ip from pairs p cross join lateral (
       select host_id, ip from name_addresses
-      where domain_id = d.id and (host_id, ip) > (p.host_id, p.ip) order by host_id, ip limit 1) next)
-  select json_agg(json_build_array(encode(p.ip, 'hex'), (
-    select max(ts) from (
-      select ts from name_addresses where domain_id = d.id and host_id = p.host_id and ip = p.ip
-      order by day desc, origin desc limit 2) newest)))
-  from (select * from pairs limit ${MAX_DOMAIN_ADDRESSES}) p`;
+      where domain_id = d.id and (host_id, ip) > (p.host_id, p.ip) order by host_id, ip limit 1) next),
+  first_pairs as materialized (select * from pairs limit ${MAX_DOMAIN_ADDRESSES}),
+  days (day, ip, ts) as (
+    (select day, ip, ts from name_addresses where domain_id = d.id order by day desc, ip desc, ts desc limit 1)
+    union all
+    select next.day, next.ip, next.ts from days s cross join lateral (
+      select day, ip, ts from name_addresses
+      where domain_id = d.id and (day, ip, ts) < (s.day, s.ip, -1) order by day desc, ip desc, ts desc limit 1) next)
+  select case when (select count(*) from first_pairs) < ${MAX_DOMAIN_ADDRESSES}
+  then (
+    select json_agg(json_build_array(encode(p.ip, 'hex'), (
+      select max(ts) from (
+        select ts from name_addresses where domain_id = d.id and host_id = p.host_id and ip = p.ip
+        order by day desc, origin desc limit 2) newest)))
+    from first_pairs p)
+  else (
+    select json_agg(json_build_array(encode(s.ip, 'hex'), s.ts))
+    from (select ip, ts from days limit ${MAX_ADDRESS_DAYS}) s) end`;
 
 // Addresses of a name server from URLs (origin 0) are those of a web site with the same name.
 const SERVERS = `
@@ -139,7 +153,7 @@ const SERVERS = `
 
 const SENDERS = `
   select json_agg(json_build_array(encode(ip, 'hex'), helo, ts)) from (
-    select ip, helo, ts from senders where domain_id = d.id order by ip, helo limit ${MAX_DOMAIN_ADDRESSES}) s`;
+    select ip, helo, ts from senders where domain_id = d.id order by ts desc, ip desc, helo desc limit ${MAX_DOMAIN_ADDRESSES}) s`;
 
 const PARTS = `
   d.id, d.first_url_ts, ${LAST_FACT}, (${NEWEST_URLS}), (${BEST_EVIDENCE}), (${LISTS}), (${WHOIS}), (${SETTINGS}),
@@ -225,7 +239,7 @@ function toState(name: string, row: StateRow): DomainState {
     lists: toNameLists(lists ?? []),
     whois: whois && { ts: whois[0], createdTs: whois[1], expiresTs: whois[2], registrar: whois[3] },
     settings: settings && toSettings(settings),
-    addresses: addressesOf(addresses ?? []),
+    addresses: newestOfEach((addresses ?? []).map(([ip, ts]) => [bytesOf(ip), ts])),
     servers: (servers ?? [])
       .map(([hostname, lastTs, days, ips]) => ({ hostname, lastTs, days, ips: (ips ?? []).map(bytesOf) }))
       .sort(compareHostnames),
@@ -239,13 +253,6 @@ function evidenceOf(groups: readonly EvidenceGroup[]): StoredEvidence[] {
       evidenceRows(rows, newest).map((row) => toEvidence(toSource(source), kind, row)),
     )
     .sort(compareEvidence);
-}
-
-/** Each address once: several hosts may have it. */
-function addressesOf(rows: NonNullable<StateRow[8]>): DomainState['addresses'] {
-  const newest = new Map<string, number>();
-  for (const [ip, ts] of rows) newest.set(ip, Math.max(ts, newest.get(ip) ?? ts));
-  return Array.from(newest, ([ip, lastTs]) => ({ ip: bytesOf(ip), lastTs })).sort(compareAddresses);
 }
 
 function bytesOf(hex: string): Uint8Array {

@@ -1,10 +1,8 @@
-import { toHex } from '../../core/byte-text.ts';
 import { compareTexts } from '../../core/text.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { FIRST_HIDDEN_KIND } from '../../urls/store.ts';
 import {
   abusedClaim,
-  compareAddresses,
   compareEvidence,
   compareHostnames,
   compareSenders,
@@ -16,11 +14,14 @@ import {
   evidenceRows,
   isKnown,
   LEAST_RANK,
+  MAX_ADDRESS_DAYS,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
   MAX_TIED_ROWS,
   type NameListColumns,
+  newestOfEach,
   type RankedColumns,
+  type SeenAddressRow,
   SOURCE_COLUMNS,
   type SourceColumns,
   toEvidence,
@@ -70,7 +71,9 @@ const LISTS = `
   select l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
   where l.name = ?`;
 
-const SENDERS = `select ip, helo, ts from senders where domain_id = ? limit ${MAX_DOMAIN_ADDRESSES}`;
+const SENDERS = `
+  select ip, helo, ts from senders indexed by senders_by_time where domain_id = ?
+  order by ts desc, ip desc, helo desc limit ${MAX_DOMAIN_ADDRESSES}`;
 
 export function createReadState(db: Database): (name: string) => DomainState | null {
   const findDomain = db.prepare<DomainRow>(DOMAIN);
@@ -202,6 +205,8 @@ function createReadUrls(db: Database) {
  * so without this column it would read all rows of the former key.
  */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+/** Less than every value of it. */
+const BEFORE_ALL = -1;
 
 /** The next source and kind of a domain: one step in the index for each, however many rows they have. */
 const NEXT_SOURCE = `
@@ -284,28 +289,45 @@ const NEXT_ADDRESS = `
   from name_addresses n where n.domain_id = ? and (n.host_id, n.ip, n.day) > (?, ?, ${AFTER_ALL})
   order by n.host_id, n.ip, n.day limit 1`;
 
+// The newest days first: one step for each day and address, however many hosts have it.
+const PREVIOUS_ADDRESS = `
+  select day, ip, ts from name_addresses indexed by name_addresses_by_day
+  where domain_id = ? and (day, ip, ts) < (?, ?, ${BEFORE_ALL}) order by day desc, ip desc, ts desc limit 1`;
+
 function createReadAddresses(db: Database) {
   const fewAddresses = db.prepare<[ip: Uint8Array, lastTs: number, rows: number]>(FEW_ADDRESSES);
   const nextAddress = db.prepare<[hostId: number, ip: Uint8Array, lastTs: number]>(NEXT_ADDRESS);
+  const previousAddress = db.prepare<[day: number, ip: Uint8Array, ts: number]>(PREVIOUS_ADDRESS);
 
-  function* newestOfEach(domainId: number): Generator<[ip: Uint8Array, lastTs: number]> {
+  /** Null if there are too many pairs of a host and an address. */
+  function ofEachHost(domainId: number): SeenAddressRow[] | null {
+    const rows: SeenAddressRow[] = [];
     let next = nextAddress.get(domainId, -1, NO_ADDRESS);
-    for (let i = 0; next !== undefined && i < MAX_DOMAIN_ADDRESSES; i++) {
+    while (next !== undefined) {
       const [hostId, ip, lastTs] = next;
-      yield [ip, lastTs];
+      rows.push([ip, lastTs]);
+      if (rows.length === MAX_DOMAIN_ADDRESSES) return null;
       next = nextAddress.get(domainId, hostId, ip);
     }
+    return rows;
+  }
+
+  function ofNewestDays(domainId: number): SeenAddressRow[] {
+    const rows: SeenAddressRow[] = [];
+    let next = previousAddress.get(domainId, AFTER_ALL, NO_ADDRESS);
+    while (next !== undefined && rows.length < MAX_ADDRESS_DAYS) {
+      const [day, ip, ts] = next;
+      rows.push([ip, ts]);
+      next = previousAddress.get(domainId, day, ip);
+    }
+    return rows;
   }
 
   return (domainId: number): DomainState['addresses'] => {
     const few = fewAddresses.all(domainId);
     const isAll = few.reduce((sum, [, , rows]) => sum + rows, 0) < FEW_ROWS;
-    const newest = new Map<string, { ip: Uint8Array; lastTs: number }>();
-    for (const [ip, lastTs] of isAll ? few : newestOfEach(domainId)) {
-      const key = toHex(ip);
-      if (lastTs > (newest.get(key)?.lastTs ?? -1)) newest.set(key, { ip, lastTs });
-    }
-    return [...newest.values()].sort(compareAddresses);
+    if (isAll) return newestOfEach(few.map(([ip, lastTs]) => [ip, lastTs]));
+    return newestOfEach(ofEachHost(domainId) ?? ofNewestDays(domainId));
   };
 }
 

@@ -251,6 +251,44 @@ export function domainSuite(open: OpenStore): void {
     deepEqual(state?.allSenders, state?.senders);
   });
 
+  test('of very many addresses and senders the newest are read, whatever came first', async (t) => {
+    const [one, other] = await Promise.all([open(t), open(t)]);
+    const old = Array.from({ length: 1_500 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
+    const facts = [
+      // 1,001 names with two addresses.
+      ...Array.from({ length: 1_001 }, (_, i) => addresses(`r${i}.few.example`, NEW_YEAR + i, '10.9.9.9')),
+      addresses('c2.few.example', NEW_YEAR + DAY, '192.0.2.9'),
+      ...old.map((ip, i) => addresses('many.example', NEW_YEAR + (i % 7) * DAY, ip)),
+      addresses('www.many.example', NEW_YEAR + 9 * DAY, '192.0.2.9'),
+      ...old.map((ip, i) => sender('many.example', NEW_YEAR + i, ip, '')),
+      sender('many.example', NEW_YEAR + 9 * DAY, '192.0.2.9', ''),
+    ];
+    await one.applyDomains([], facts);
+    const reversed = facts.toReversed();
+    for (let i = 0; i < reversed.length; i += 500) await other.applyDomains([], reversed.slice(i, i + 500));
+    for (const store of [one, other]) {
+      const few = await stateOf(store, 'few.example');
+      deepEqual(
+        few.addresses.map(({ ip: key, lastTs }) => [formatIp(key), lastTs]),
+        [
+          ['192.0.2.9', NEW_YEAR + DAY],
+          ['10.9.9.9', NEW_YEAR + 1_000],
+        ],
+      );
+      const many = await stateOf(store, 'many.example');
+      for (const list of [many.addresses, many.senders]) {
+        equal(list.length, 1_000);
+        equal(formatIp(list[0]?.ip as Uint8Array), '192.0.2.9');
+      }
+      equal(many.senders.at(-1)?.lastTs, NEW_YEAR + 501);
+    }
+    const known = async (store: Intelligence) => {
+      const { addresses: rows } = await stateOf(store, 'many.example');
+      return rows.map(({ ip: key, lastTs }) => `${formatIp(key)} ${lastTs}`);
+    };
+    deepEqual(await known(one), await known(other));
+  });
+
   test('all senders are found, the newest first', async (t) => {
     const store = await open(t);
     const senders = Array.from({ length: 1_100 }, (_, i) =>
