@@ -125,7 +125,7 @@ test('the password of the first account is only in its file', async (t) => {
 
 for (const { level, log } of [
   { level: 'warn', log: [] },
-  { level: 'info', log: ['listening', 'audit', 'audit', 'started', 'stopping', 'stopped'] },
+  { level: 'info', log: ['listening', 'audit', 'started', 'stopping', 'stopped'] },
 ]) {
   test(`a healthy server logs at ${level}: ${log.join(', ') || 'nothing'}`, async (t) => {
     const server = await startReusedServer(t, ['--demo', '--data', temporaryFolder(t), '--log-level', level]);

@@ -9,7 +9,7 @@ import { textOf } from '../metrics/text.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
 import { customRoute, serverWith } from './custom-route.ts';
 import { exchange, parseResponses } from './raw.ts';
-import { connectionEvent, open, origin, reset } from './transport.ts';
+import { connectionEvent, open, origin, reset, transportOptions } from './transport.ts';
 
 const CLOSE = 'Host: a\r\nConnection: close\r\n';
 /** A connection that has sent nothing yet gets no response: on a busy machine the first bytes arrive late after a handshake. */
@@ -99,7 +99,7 @@ describe('below Fastify', () => {
   });
 
   test('the target * is not the path /', async (t) => {
-    const app = await serverWith(t, customRoute({ path: '/' }));
+    const app = await serverWith(t, customRoute({ path: '/' }), {}, transportOptions());
     await app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.server.address() as AddressInfo;
     for (const [line, status, allow] of [

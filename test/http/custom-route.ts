@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Endpoint, Route } from '../../src/http/endpoint.ts';
-import { buildServer, closeServer, type ServerServices } from '../../src/http/server.ts';
+import { buildServer, closeServer, type ServerOptions, type ServerServices } from '../../src/http/server.ts';
 import { createCharging } from '../../src/limits/charge.ts';
 import { admitAll } from './admit-all.ts';
 import { findCallerOf, NOW } from './build.ts';
@@ -32,10 +32,11 @@ export async function serverWith(
   t: TestContext,
   route: Route,
   services: Partial<ServerServices> = {},
+  options: ServerOptions = {},
 ): Promise<FastifyInstance> {
   const admitted = admitAll(() => NOW);
   const charging = createCharging(admitted.counters);
-  const app = buildServer([route], { findCaller: findCallerOf(admitted), charging, ...services });
+  const app = buildServer([route], { findCaller: findCallerOf(admitted), charging, ...services }, options);
   t.after(() => closeServer(app, 0));
   await app.ready();
   return app;
