@@ -2,8 +2,8 @@ import { percentDecoded } from '../core/text.ts';
 
 /** At the beginning of the path. */
 const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
-/** Of a target that is a path or a URL. */
-const STARTS = /^\/|^https?:\/\//i;
+/** The absolute form. */
+const ABSOLUTE = /^https?:\/\//i;
 
 /**
  * The request target as the router can read it.
@@ -19,7 +19,7 @@ const STARTS = /^\/|^https?:\/\//i;
  *     *                              /*: the router takes the first character for a slash, so * would be the start page
  */
 export function readableTarget(target: string): string {
-  if (!STARTS.test(target)) return `/${target}`;
+  if (!target.startsWith('/') && !ABSOLUTE.test(target)) return `/${target}`;
   const single = target.startsWith('/') && target[1] !== '/' ? target : target.replace(DOUBLED, '$1/');
   const queryAt = single.indexOf('?');
   const path = queryAt === -1 ? single : single.slice(0, queryAt);
