@@ -52,18 +52,18 @@ function Report({ report, steps }: { report: UrlPageResponse; steps: string[] })
 function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }) {
   const { url, status, since_ts: sinceTs, confirmed_ts: confirmedTs, reporter, removal, tags } = report;
   const now = nowTs();
-  const listings = hostListings(report);
+  const listed = hostListings(report).map(({ text, path }) => (
+    <Badge key={text} tone="danger">
+      {path === null ? text : <a href={path}>{text}</a>}
+    </Badge>
+  ));
   const verdict = (
     <>
       {report.id === null ? <Badge tone="info">Unknown</Badge> : <StatusBadge status={status} />}
       {sinceTs !== null && <span>{sinceText(sinceTs, now)}</span>}
-      {listings.map(({ text, path }) => (
-        <Badge key={text} tone="danger">
-          {path === null ? text : <a href={path}>{text}</a>}
-        </Badge>
-      ))}
+      {report.id === null && listed}
       {report.id === null && (
-        <span>Nobody has reported this URL.{listings.length === 0 && ' That does not make it safe.'}</span>
+        <span>Nobody has reported this URL.{listed.length === 0 && ' That does not make it safe.'}</span>
       )}
       {report.id === null && <Meant text={report.input} />}
       {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
@@ -77,6 +77,7 @@ function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }
           removed: <strong title={visible(removal)}>{visible(removal)}</strong>
         </span>
       )}
+      {report.id !== null && listed}
     </>
   );
   const curl = askLine(`${location.origin}/api/intel/v2/byobject/url/last`, { url });
