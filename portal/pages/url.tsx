@@ -3,7 +3,7 @@ import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import { post } from '../api.ts';
 import { agoText, askLine, bytesText, counted, nowTs, visible } from '../format.ts';
 import { dotsOf, lengthText, sinceText, spansOf, timesBack, windowOf } from '../life.ts';
-import { DATASETS, type Dataset, hostListings } from '../listings.ts';
+import { hostListings } from '../listings.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Hash, StatusBadge, Time } from '../parts/basics.tsx';
 import { Timeline } from '../parts/charts.tsx';
@@ -232,7 +232,7 @@ function Where({ report }: { report: UrlPageResponse }) {
                 {visible(domain)}
               </a>
             ),
-            'Address listed': addresses.length > 0 || ip !== null ? <Listed names={listed.map(datasetText)} /> : null,
+            'Address listed': addresses.length > 0 || ip !== null ? <Listed names={listed} /> : null,
             'Domain listed':
               report.domain_listed === null ? null : <Listed names={report.domain_listed ? ['Listed'] : []} />,
             'First seen': firstTs && <Ago ts={firstTs} />,
@@ -264,8 +264,6 @@ function Where({ report }: { report: UrlPageResponse }) {
     </>
   );
 }
-
-const datasetText = (dataset: Dataset): string => `${DATASETS[dataset].name} (${dataset})`;
 
 function Listed({ names }: { names: readonly string[] }) {
   if (names.length === 0) return <>no</>;
