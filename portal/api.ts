@@ -107,10 +107,16 @@ const RATE_LIMIT = /^"([^"]+)";r=(\d+);t=(\d+)/;
 /** Limits of one second: they have room again before anybody has read it. */
 const SHORT_LIMITS = new Set(['rl_qps', 'calls']);
 
+/** When the window of the limit that is shown ends. */
+let resetMs = 0;
+
 export function noteLimit(header: string | null): void {
   const [, name, left, resets] = RATE_LIMIT.exec(header ?? '') ?? [];
-  if (name !== undefined && !SHORT_LIMITS.has(name))
+  if (name === undefined) return;
+  if (!SHORT_LIMITS.has(name)) {
     tightestLimit.value = { name, left: Number(left), resetsInSeconds: Number(resets) };
+    resetMs = performance.now() + Number(resets) * 1_000;
+  } else if (performance.now() >= resetMs) tightestLimit.value = null; // it has room again, and is not the tightest any more
 }
 
 /** A stream waits for the page after this time: a fast server must not keep it from being drawn. */

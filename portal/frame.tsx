@@ -109,11 +109,11 @@ function NavLink({ href, text }: { href: string; text: string }) {
   );
 }
 
-/** What is left of the tightest limit. Asked for once; then every charged response has it. */
+/** What is left of the tightest limit, of those longer than a second. Asked for while no response has said it. */
 function LimitPill() {
   useEffect(() => {
     if (tightestLimit.value === null) void readMonth();
-  }, [session.value]);
+  }, [session.value, tightestLimit.value === null]);
   const limit = tightestLimit.value;
   if (limit === null) return null;
   const isFree = limit.left > NO_LIMIT / 2;

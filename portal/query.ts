@@ -1,4 +1,4 @@
-import { parseNetwork } from '../src/core/ip/network.ts';
+import { ASN_MAX, parseNetwork } from '../src/core/ip/network.ts';
 import { extractUrls } from '../src/core/url/extract.ts';
 import { refangHost, refangSchemeless, refangUrl } from '../src/core/url/refang.ts';
 import { counted } from './format.ts';
@@ -84,7 +84,7 @@ function readExact(text: string): Suggestion[] {
   const network = parseNetwork(withoutBrackets(host));
   if (network.ok) return [networkSuggestion(network.network.canonical, network.network.cost)];
   const asn = ASN.exec(text)?.[1];
-  if (asn !== undefined) return [searchSuggestion('asn', asn, `AS${asn}`)];
+  if (asn !== undefined) return Number(asn) > ASN_MAX ? [] : [searchSuggestion('asn', asn, `AS${asn}`)];
   if (SHA256.test(text)) return [searchSuggestion('sha256', text.toLowerCase())];
   const mailDomain = MAIL_DOMAIN.exec(host)?.[1];
   if (mailDomain !== undefined && HOST.test(mailDomain))

@@ -53,7 +53,7 @@ function startAnew(): void {
 
 async function getSession(): Promise<Session> {
   const found = await get<Session>('/api/portal/v1/session');
-  if (isSessionOver.value && owner !== found.sub) {
+  if (owner !== null && owner !== found.sub) {
     startAnew();
     return found;
   }

@@ -111,7 +111,12 @@ export function Rest({ hidden, onShow }: { hidden: number; onShow(): void }) {
   const show = (button: HTMLElement) => {
     const last = [...(button.previousElementSibling?.querySelectorAll('tr, :scope > li') ?? [])].at(-1);
     onShow();
-    setTimeout(() => last?.nextElementSibling?.querySelector<HTMLElement>('a, button')?.focus());
+    setTimeout(() => {
+      const row = last?.nextElementSibling as HTMLElement | null | undefined;
+      const control = row?.querySelector<HTMLElement>('a, button');
+      if (row && !control) row.tabIndex = -1;
+      (control ?? row)?.focus();
+    });
   };
   return (
     <button type="button" class="button quiet rest" onClick={(event) => show(event.currentTarget)}>

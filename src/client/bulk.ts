@@ -20,7 +20,7 @@ export type BulkOptions<View extends BulkView = 'last'> = {
   /** URLs in one request, 1 to 10,000. With fewer, a list that grows slowly is answered sooner. Default: 10,000. */
   batchLines?: number;
   /** Called before each wait for a limit. */
-  onWait?(wait: LimitWait): void;
+  onWait?: ((wait: LimitWait) => void) | undefined;
   signal?: AbortSignal | undefined;
 };
 

@@ -30,4 +30,7 @@ test('the header shows no limit of one second', () => {
   noteLimit('"rl_qps";r=4;t=1');
   noteLimit('"calls";r=4;t=1');
   assert.deepEqual(tightestLimit.value, { name: 'rl_qpm', left: 7, resetsInSeconds: 30 });
+  noteLimit('"rl_qpm";r=6;t=0');
+  noteLimit('"rl_qps";r=4;t=1');
+  assert.equal(tightestLimit.value, null, 'its minute is over');
 });

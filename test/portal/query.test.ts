@@ -44,6 +44,7 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['999.1.1.1', null],
   ['198.51.100', null],
   ['64500', '/search?asn=64500'],
+  ['9999999999', null],
   ['7ev3n', '/search?malware_family=7ev3n'],
   ['user@Evil[.]example', '/domain/evil.example'],
   ['GET http://203.0.113.7/bin.sh', urlPath('http://203.0.113.7/bin.sh')],
