@@ -245,13 +245,14 @@ const feedRemove = (services: FeedAdminServices) =>
     refusals: ['not_found'],
     read: (request) => pathText(request, 'name'),
     async respond(name, { request }: Exchange) {
+      const removed = await presentFeed(await requireFeed(services.control, name), [], services);
       const feed = await removeFeed(services.control, name);
       await recordChange(services.control, request, {
         action: 'feed.remove',
         subject: name,
         before: feedFields(feed),
       });
-      return presentFeed(feed, [], services);
+      return removed;
     },
   });
 

@@ -4,6 +4,7 @@ import { createAccountStore } from '../accounts/postgres/store.ts';
 import { createAuditStore } from '../audit/postgres/audit.ts';
 import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
 import { createChangeStore } from '../changes/postgres/store.ts';
+import { readMigrations } from '../database/migrations.ts';
 import { createDailyTaskStore } from '../database/postgres/daily-tasks.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { createReads } from '../database/postgres/replicas.ts';
@@ -58,6 +59,7 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
   const primary = await openPrimary(url, connections);
   const replicas = readUrls.map((one) => openDatabase(one, { connections, role: 'any', waitMs: REPLICA_WAIT_MS }));
   const read = createReads(primary, replicas);
+  const migrations = replicas.length > 0 ? readMigrations('postgres') : [];
   const importing = isForImport ? openImportWriter({ url, connections: Math.min(IMPORT_BATCHES, connections) }) : null;
   return {
     ...createUrlStore(primary, read),
@@ -76,7 +78,8 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
       ...replicas.map((replica, i) => loadOf(replicaName(i), connections, replica)),
     ],
 
-    replicas: () => replicas.map((replica, i) => ({ pool: replicaName(i), check: () => requireMigrated(replica) })),
+    replicas: () =>
+      replicas.map((replica, i) => ({ pool: replicaName(i), check: () => requireMigrated(replica, migrations) })),
 
     async close() {
       await Promise.all([importing, primary, ...replicas].map((one) => one?.close()));

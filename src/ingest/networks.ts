@@ -183,9 +183,13 @@ function lookupsIn({ ipv4, ipv6, names }: NetworkTables): Loaded {
 /** Half a million ranges take half a second, in which a thread could answer thousands of requests. */
 async function readTablesInThread(files: [ipv4: string, ipv6: string], stop: AbortSignal): Promise<NetworkTables> {
   const reader = new Worker(workerEntry('network-reader', import.meta.url), { workerData: files });
-  stop.addEventListener('abort', () => void reader.terminate(), { once: true });
-  const [tables] = await once(reader, 'message', { signal: stop });
-  return tables as NetworkTables;
+  reader.on('error', () => {}); // after `stop` nothing else listens
+  try {
+    const [tables] = await once(reader, 'message', { signal: stop });
+    return tables as NetworkTables;
+  } finally {
+    void reader.terminate();
+  }
 }
 
 type RefillReport = {

@@ -78,12 +78,15 @@ export function createTotals({
     if (version === countedChanges && age < MAX_AGE_SECONDS) return;
     const startedTs = now();
     const startedMs = clockMs();
-    const { urls, online, newest } = await countUrls();
-    const listings = await countListings(startedTs);
-    const domains = await countDomains();
-    counted = { countedTs: startedTs, urls, online, listings, domains, newestIds: newest.map(({ id }) => id) };
-    countedChanges = version;
-    tookMs = clockMs() - startedMs;
+    try {
+      const { urls, online, newest } = await countUrls();
+      const listings = await countListings(startedTs);
+      const domains = await countDomains();
+      counted = { countedTs: startedTs, urls, online, listings, domains, newestIds: newest.map(({ id }) => id) };
+      countedChanges = version;
+    } finally {
+      tookMs = clockMs() - startedMs; // also of a count that failed at its end
+    }
   }
 
   async function countUrls() {

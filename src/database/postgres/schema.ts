@@ -36,9 +36,9 @@ export async function migrate(db: Database): Promise<void> {
   }
 }
 
-/** For a replica, which gets the tables from its primary. */
-export async function requireMigrated(db: Database): Promise<void> {
-  if ((await pending(db, readMigrations('postgres'))).length === 0) return;
+/** For a replica, which gets the tables from its primary. `known`: of this program, not of one that was installed meanwhile. */
+export async function requireMigrated(db: Database, known: readonly Migration[]): Promise<void> {
+  if ((await pending(db, known)).length === 0) return;
   throw new AppError('unavailable', 'PostgreSQL lacks tables or columns of this version in this database');
 }
 

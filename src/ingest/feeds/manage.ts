@@ -179,7 +179,7 @@ export async function whileNotFetched<T>(
   try {
     return await work(await requireFeed(control, name));
   } finally {
-    await control.releaseFeed(name, owner);
+    await control.releaseFeed(name, owner).catch(() => {}); // the change is made; the lease ends by itself
   }
 }
 

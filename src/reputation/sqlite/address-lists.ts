@@ -120,7 +120,8 @@ const CHUNK_ROWS = 5_000;
 
 const LIST_TIME = 'select id, coalesce(list_ts, 0) from sources where name = ?';
 
-const PUT_LIST_TIME = 'update sources set list_ts = ? where id = ?';
+// Another process may have finished a newer version meanwhile.
+const PUT_LIST_TIME = 'update sources set list_ts = ?1 where id = ?2 and (list_ts is null or list_ts < ?1)';
 
 const DELETE_NETWORKS = 'delete from network_lists where source_id = ? and ts < ?';
 
