@@ -352,11 +352,12 @@ describe('the first page', () => {
 });
 
 test('totals are counted page by page, and again if data changed, the later, the longer the count took', async (t) => {
-  let [now, version, pages, clockMs, pageMs] = [NOW, 'a', 0, 0, 2_000];
+  let [now, version, pages, clockMs, pageMs, isFailing, failures] = [NOW, 'a', 0, 0, 2_000, false, 0];
   const store = stubStore({
     countUrls: async (after) => {
       pages++;
       clockMs += pageMs;
+      if (isFailing && after === 2) throw new Error('the database is away');
       return { urls: 2, online: 1, newest: [], next: after < 2 ? after + 1 : null };
     },
   });
@@ -365,7 +366,7 @@ test('totals are counted page by page, and again if data changed, the later, the
     now: () => now,
     clockMs: () => clockMs,
     changes: async () => version,
-    onFailure: () => assert.fail(),
+    onFailure: () => failures++,
   });
   totals.start();
   t.after(() => totals.close());
@@ -387,6 +388,13 @@ test('totals are counted page by page, and again if data changed, the later, the
   version = 'c';
   assert.deepEqual(await countedAt(87_009), [87_000, 6, 3, 9]);
   assert.deepEqual(await countedAt(87_010), [87_010, 6, 3, 12], 'a short count');
+  assert.equal(failures, 0);
+  [version, pageMs, isFailing] = ['d', 2_000, true];
+  assert.deepEqual(await countedAt(87_020), [87_010, 6, 3, 15], 'a count that fails at its end');
+  isFailing = false;
+  assert.deepEqual(await countedAt(87_619), [87_010, 6, 3, 15]);
+  assert.deepEqual(await countedAt(87_620), [87_620, 6, 3, 18]);
+  assert.equal(failures, 1);
 });
 
 describe('usage by day', () => {
