@@ -269,3 +269,15 @@ export type ReputationStore = {
    */
   rebuildHosts(): Promise<RebuildProgress>;
 };
+
+/** What lists for devices are built from. */
+export type ReadsForLists = Pick<
+  ReputationStore,
+  | 'listingsForList'
+  | 'domainsForList'
+  | 'domainStates'
+  | 'nameLists'
+  | 'nameListsBelowHosts'
+  | 'hasNameLists'
+  | 'domainsAt'
+>;

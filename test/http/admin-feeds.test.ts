@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { AppError } from '../../src/core/errors.ts';
 import { NO_COUNTS } from '../../src/ingest/store.ts';
 import { asAdmin, BY_ADMIN } from './as-admin.ts';
 import { assertError, NOW } from './build.ts';
@@ -128,6 +129,17 @@ describe('feeds of administrators', () => {
       assertError(await post(path, body), 404, /There is no feed "urlhaus"/);
     }
     assert.deepEqual(await audited(), Array(4).fill(`${BY_ADMIN} feed.add urlhaus`));
+  });
+
+  test('a change that is made is answered, and one that cannot be answered is not made', async (t) => {
+    const { post, control } = await asAdmin(t);
+    await post('/feeds', { known: 'urlhaus' });
+    const away = () => Promise.reject(new AppError('unavailable', 'away'));
+    control.releaseFeed = away;
+    assert.equal((await post('/feeds/urlhaus', { interval_seconds: 600 })).json().interval_seconds, 600);
+    control.imports = away;
+    assertError(await post('/feeds/urlhaus/remove', {}), 503);
+    assert.ok(await control.feed('urlhaus'));
   });
 
   test('headers are not sent to another host', async (t) => {

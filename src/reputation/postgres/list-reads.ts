@@ -12,7 +12,7 @@ import {
 } from '../list-reads.ts';
 import { EPISODE_COLUMNS, EPISODE_JOINS, EPISODE_KEY, type EpisodeRow } from '../listing-rows.ts';
 import { LISTED_FROM } from '../score.ts';
-import type { ListingKey, ReputationStore } from '../store.ts';
+import type { ListingKey, ReadsForLists } from '../store.ts';
 import { createDerivedOf } from './derived.ts';
 import { createDomainStates } from './domain-state.ts';
 
@@ -76,18 +76,7 @@ const DOMAINS_AT = `
 /** Addresses of one statement. */
 const NETWORKS_PER_READ = 1_000;
 
-export function createReadsForLists(
-  query: Query,
-): Pick<
-  ReputationStore,
-  | 'listingsForList'
-  | 'domainsForList'
-  | 'domainStates'
-  | 'nameLists'
-  | 'nameListsBelowHosts'
-  | 'hasNameLists'
-  | 'domainsAt'
-> {
+export function createReadsForLists(query: Query): ReadsForLists {
   return {
     ...createListReads(
       {

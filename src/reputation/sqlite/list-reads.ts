@@ -12,7 +12,7 @@ import {
 } from '../list-reads.ts';
 import { EPISODE_COLUMNS, EPISODE_JOINS, EPISODE_KEY, type EpisodeRow } from '../listing-rows.ts';
 import { LISTED_FROM } from '../score.ts';
-import type { ListingKey, ReputationStore, StoredListing } from '../store.ts';
+import type { ListingKey, ReadsForLists, StoredListing } from '../store.ts';
 import { createDerivedListings } from './derived.ts';
 import { createReadState } from './domain-state.ts';
 
@@ -69,18 +69,7 @@ const URL_DOMAINS = `
 /** States and addresses that are read before the transaction ends. */
 const NAMES_PER_READ = 1_000;
 
-export function createReadsForLists(
-  db: Database,
-): Pick<
-  ReputationStore,
-  | 'listingsForList'
-  | 'domainsForList'
-  | 'domainStates'
-  | 'nameLists'
-  | 'nameListsBelowHosts'
-  | 'hasNameLists'
-  | 'domainsAt'
-> {
+export function createReadsForLists(db: Database): ReadsForLists {
   const endOfRead = db.prepare<ListingKey>(END_OF_READ);
   const episodes = db.prepare<EpisodeRow>(EPISODES);
   const lastIds = db.prepare<[urls: number | null, hosts: number | null, domains: number | null]>(LAST_IDS);
